@@ -1,0 +1,1 @@
+"""Backbones: one role a module."""

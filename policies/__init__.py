@@ -1,0 +1,1 @@
+"""Policies: the benchmarks' scripts in closed form, and learned explorers."""

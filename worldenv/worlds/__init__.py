@@ -1,0 +1,1 @@
+"""Worlds: one module or package each."""

@@ -1,0 +1,145 @@
+"""What a scene is made of: meshes, materials, instances, lamps, views, an event.
+
+Scene axes are x right, y up, z towards the viewer (right-handed), in metres, floor at y = 0.
+Cameras keep OpenCV axes: a view's pose takes camera coordinates (x right, y down, z forward) to
+scene coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Material(NamedTuple):
+    """How a surface looks.
+
+    Attributes:
+        texture: Key into ``Scene.textures``.
+        tint: Linear RGB factor on the texture.
+        emission: Radiance factor of the tinted texture; above 0 the surface ignores the light.
+    """
+
+    texture: str
+    tint: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    emission: float = 0.0
+
+
+class Mesh(NamedTuple):
+    """Triangles with one material each. Faces wind counter-clockwise seen from outside.
+
+    Attributes:
+        vertices: Shape (n, 3) float32.
+        uv: Shape (n, 2) float32; 1 is one repeat of the texture, v grows downwards in the image.
+        faces: Shape (m, 3) int32.
+        face_material: Shape (m,) int32, index into ``materials``.
+        materials: What the faces are made of.
+        two_sided: Whether backs are drawn (leaves, cloth).
+    """
+
+    vertices: NDArray[np.float32]
+    uv: NDArray[np.float32]
+    faces: NDArray[np.int32]
+    face_material: NDArray[np.int32]
+    materials: tuple[Material, ...]
+    two_sided: bool = False
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A thing in the scene.
+
+    Attributes:
+        id: Value in the id image, 1 to 65535, unique in the scene.
+        name: Unique, e.g. ``chair-2``.
+        category: What a detector would call it, e.g. ``chair``, ``person``, ``wall``.
+        variant: Which of its kind, e.g. ``chair/oak/17``; another variant looks visibly different.
+        mesh: In the instance's own frame: y up, standing on y = 0, facing +z.
+        pose: Instance to scene, shape (4, 4) float64.
+        coarse: A mesh of about a quarter of the triangles for far or small views.
+        flat: Whether it is large flat surfaces (walls, floor, ceiling) that carry a light map.
+        moves: Whether an event moves it; it then takes a contact shadow instead of built light.
+    """
+
+    id: int
+    name: str
+    category: str
+    variant: str
+    mesh: Mesh
+    pose: NDArray[np.float64]
+    coarse: Mesh | None = None
+    flat: bool = False
+    moves: bool = False
+
+
+class Lamp(NamedTuple):
+    """A rectangle that shines one way: origin, two edges (their cross product is the direction)."""
+
+    origin: tuple[float, float, float]
+    edge_u: tuple[float, float, float]
+    edge_v: tuple[float, float, float]
+    radiance: tuple[float, float, float]
+
+
+class View(NamedTuple):
+    """A place to start from.
+
+    Attributes:
+        name: E.g. ``desk``.
+        pose: Camera to scene, shape (4, 4) float64; level.
+        scripts: Names of the scripts that there is free space for, e.g. ``r2m:closed_loop``.
+        targets: Names of the instances that are well seen from here, best first.
+    """
+
+    name: str
+    pose: NDArray[np.float64]
+    scripts: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+
+
+class SceneEvent(NamedTuple):
+    """A change in closed form: the state at any time without stepping.
+
+    Attributes:
+        name: E.g. ``ball_rolls_off``.
+        mechanism: E.g. ``moving``.
+        instance: Id of the instance that changes.
+        pose: Time in seconds -> instance pose (4, 4).
+        progress: Time in seconds -> 0 (start) to 1 (final state).
+        duration: Seconds until progress is 1.
+    """
+
+    name: str
+    mechanism: str
+    instance: int
+    pose: Callable[[float], NDArray[np.float64]]
+    progress: Callable[[float], float]
+    duration: float
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Everything that is rendered.
+
+    Attributes:
+        instances: The things, by ascending id.
+        lamps: What shines.
+        ambient: Linear RGB light from everywhere, before occlusion.
+        background: Linear RGB where nothing is hit.
+        textures: Key -> square uint8 sRGB image (side a power of two).
+        views: Places to start from, the default first.
+        event: The change, None in a static scene.
+    """
+
+    instances: tuple[Instance, ...]
+    lamps: tuple[Lamp, ...]
+    ambient: tuple[float, float, float]
+    background: tuple[float, float, float]
+    textures: dict[str, NDArray[np.uint8]]
+    views: tuple[View, ...]
+    event: SceneEvent | None = None
+    tags: dict[str, str] = field(default_factory=dict)

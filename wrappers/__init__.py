@@ -1,0 +1,1 @@
+"""Wrappers: RecordRollout, ScoreMemory, ProbeReward."""
