@@ -8,7 +8,7 @@ scene coordinates.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -143,3 +143,30 @@ class Scene:
     views: tuple[View, ...]
     event: SceneEvent | None = None
     tags: dict[str, str] = field(default_factory=dict)
+
+    def instance(self, name_or_id: str | int) -> Instance:
+        """Return an instance by name or id.
+
+        Raises:
+            KeyError: there is none.
+        """
+        for instance in self.instances:
+            if name_or_id in (instance.name, instance.id):
+                return instance
+        raise KeyError(name_or_id)
+
+    def without(self, name_or_id: str | int) -> Scene:
+        """Return the scene as if that instance had never been there."""
+        gone = self.instance(name_or_id)
+        return replace(self, instances=tuple(i for i in self.instances if i.id != gone.id))
+
+    def with_instance(
+        self, instance: Instance, textures: dict[str, NDArray[np.uint8]] | None = None
+    ) -> Scene:
+        """Return the scene with an instance added, or put in the place of the one of its id."""
+        others = [i for i in self.instances if i.id != instance.id]
+        return replace(
+            self,
+            instances=tuple(sorted([*others, instance], key=lambda i: i.id)),
+            textures={**self.textures, **(textures or {})},
+        )
