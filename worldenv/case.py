@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath
-from worldenv.world import Start, UnknownName, WorldSpec, to_plain
+from worldenv.world import Start, UnknownName, Unsupported, WorldSpec, to_plain
 
 BENCHMARKS = ("worldmembench", "mbench", "r2m")
 
@@ -133,11 +134,20 @@ class Script(Protocol):
 
     name: str
 
-    def path(self, spec: WorldSpec | None = None, case: Case | None = None) -> CameraPath:
-        """Return the target path; None gives the defaults of the published table."""
+    def path(
+        self,
+        spec: WorldSpec | None = None,
+        case: Case | None = None,
+        control: str = "plan",
+    ) -> CameraPath:
+        """Return the target path; None gives the defaults of the published table.
+
+        Where motion comes in quanta (``spec.discrete``, or control ``primitive``) the path has the
+        same angles and distances in its own number of frames, and ``notes`` say what was lost.
+        """
         ...
 
-    def policy(self, spec: WorldSpec, control: str) -> Policy:
+    def policy(self, spec: WorldSpec, control: str, case: Case | None = None) -> Policy:
         """Return a policy that walks the script in a world of that spec and control mode."""
         ...
 
@@ -224,7 +234,8 @@ def load_script(name: str, **arguments: Any) -> Script:
     Arguments may also stand in the name: ``mbench:exit_reenter(motion=strafe)``.
 
     Raises:
-        UnknownName: there is no such script.
+        UnknownName: there is no such script, or it has no such argument.
+        Unsupported: the arguments do not fit.
     """
     match = re.fullmatch(r"(\w+:\w+)(?:\((.*)\))?", name)
     plain = match.group(1) if match else name
@@ -235,9 +246,15 @@ def load_script(name: str, **arguments: Any) -> Script:
         key, _, text = pair.partition("=")
         arguments.setdefault(key.strip(), _number(text.strip()))
     module, function = plain.split(":")
-    script: Script = getattr(importlib.import_module(f"worldenv.policies.{module}"), function)(
-        **arguments
-    )
+    build = getattr(importlib.import_module(f"worldenv.policies.{module}"), function)
+    known = inspect.signature(build).parameters
+    for key in arguments:
+        if key not in known:
+            raise UnknownName(f"argument of {plain}", key, known)
+    try:
+        script: Script = build(**arguments)
+    except (TypeError, ValueError) as error:
+        raise Unsupported(f"{plain} cannot be built from {arguments}: {error}") from error
     return script
 
 
