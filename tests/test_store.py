@@ -60,14 +60,10 @@ def keep(run, name, item):
     return folder
 
 
-def nothing(record, metric):
-    return ""
-
-
 def test_index_gives_back_what_the_folders_hold(tmp_path):
     keep(tmp_path, "b", record(seed=1))
     keep(tmp_path, "a", record())
-    rows = store.write_index(tmp_path, store.records(tmp_path), nothing)
+    rows = store.write_index(tmp_path, store.records(tmp_path))
     assert [row.episode for row in rows] == ["r2m/a", "r2m/b"]
     assert store.read_index(tmp_path) == rows
     assert rows[0].value == 0.25 and rows[0].detail == {"rev": 0.5, "base": 0.25}
@@ -76,7 +72,7 @@ def test_index_gives_back_what_the_folders_hold(tmp_path):
 
 def test_index_is_plain_sqlite(tmp_path):
     keep(tmp_path, "a", record())
-    store.write_index(tmp_path, store.records(tmp_path), nothing)
+    store.write_index(tmp_path, store.records(tmp_path))
     with sqlite3.connect(tmp_path / "scores.sqlite") as database:
         query = 'SELECT "case", metric, variant, value FROM scores'
         assert database.execute(query).fetchall() == [("r2m/indoor/000", "ssim", "mg", 0.25)]

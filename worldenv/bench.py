@@ -610,9 +610,7 @@ def collect(folder: Path) -> list[Row]:
     Raises:
         StoreError: the folder is not a run, or cannot be written.
     """
-    from worldenv.report.glossary import backbone_of
-
-    return store.write_index(folder, store.records(folder), backbone_of)
+    return store.write_index(folder, store.records(folder))
 
 
 @dataclass(frozen=True)

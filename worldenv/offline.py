@@ -95,10 +95,8 @@ def score(
         backbones={k: dict(v) for k, v in summary.backbones.items()},
         scores=[s.to_dict() for s in summary.scores],
     )
-    from worldenv.report.glossary import backbone_of
-
     if out is None:
-        rows = store.rows_of(name, record, backbone_of)
+        rows = store.rows_of(name, record)
         return Results(source, tuple(rows), made=1)
     folder = store.episode_folder(
         out, suite="recorded", case=shown.id, script=record.script, seed=record.seed, control=""
@@ -111,7 +109,7 @@ def score(
         rollout.copy_to(folder)
         store.write_json(folder / "scores.json", record.model_dump())
         store.write_json(out / "run.json", {"schema": store.SCHEMA, **settings.to_dict()})
-        rows = store.write_index(out, store.records(out), backbone_of)
+        rows = store.write_index(out, store.records(out))
     return Results(out, tuple(rows), made=1)
 
 

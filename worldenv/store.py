@@ -16,7 +16,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -240,16 +240,8 @@ def records(run: Path) -> list[tuple[str, EpisodeRecord]]:
     return found
 
 
-def rows_of(
-    episode: str, record: EpisodeRecord, backbone_of: Callable[[EpisodeRecord, str], str]
-) -> list[Row]:
-    """Return the rows of one episode.
-
-    Args:
-        episode: Name of the episode within the run.
-        record: Its record.
-        backbone_of: Record and metric -> the backbone to print under the column name.
-    """
+def rows_of(episode: str, record: EpisodeRecord) -> list[Row]:
+    """Return the rows of one episode, a score each."""
     rows = []
     for score in record.scores:
         identity = [episode, *(score[k] for k in _IDENTITY)]
@@ -265,7 +257,7 @@ def rows_of(
                 control=record.control,
                 world=record.world,
                 profile=record.profile,
-                backbone=backbone_of(record, score["metric"]),
+                backbone=str(score["detail"].get("backbone", "")),
                 constants_version=record.constants_version,
                 rollout_key=record.rollout_key,
                 score_key=record.score_key,
@@ -306,11 +298,7 @@ _COLUMNS = {
 }
 
 
-def write_index(
-    run: Path,
-    found: list[tuple[str, EpisodeRecord]],
-    backbone_of: Callable[[EpisodeRecord, str], str],
-) -> list[Row]:
+def write_index(run: Path, found: list[tuple[str, EpisodeRecord]]) -> list[Row]:
     """Write ``scores.sqlite`` anew from episode records and return its rows.
 
     Raises:
@@ -338,7 +326,7 @@ def write_index(
                     values += [record.rollout_key, record.score_key, record.digest]
                     marks = ", ".join("?" * len(values))
                     database.execute(f"INSERT INTO episodes VALUES ({marks})", values)
-                    rows += rows_of(episode, record, backbone_of)
+                    rows += rows_of(episode, record)
                 marks = ", ".join("?" * len(_COLUMNS))
                 database.executemany(
                     f"INSERT INTO scores VALUES ({marks})", [_cells(row) for row in rows]

@@ -96,7 +96,7 @@ def _measured_by(row: Row) -> str:
 
 
 def _numbers(row: Row, rows: Sequence[Row]) -> list[str]:
-    """Return the formula with its numbers put in, as far as the score and its siblings know them."""
+    """Return the formula with its numbers put in, and every other detail."""
     siblings = {
         other.variant: other.value
         for other in rows
@@ -104,7 +104,7 @@ def _numbers(row: Row, rows: Sequence[Row]) -> list[str]:
         == (row.episode, row.benchmark, row.metric, row.target, row.revisit)
     }
     lines = []
-    parts = {"mg": ("rev", "base", "-"), "dr": ("short", "base", "-"), "nmr": ("mg", "dr", "/")}
+    parts = {"mg": ("raw", "base", "-"), "dr": ("short", "base", "-"), "nmr": ("mg", "dr", "/")}
     if row.variant in parts:
         first, second, sign = parts[row.variant]
         a, b = siblings.get(first), siblings.get(second)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from worldenv.store import EpisodeRecord
-
 
 class Entry(NamedTuple):
     """How a metric is read.
@@ -288,12 +286,12 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
 VARIANTS: dict[str, str] = {
     "whole": "all valid frames of the revisit, as the paper has it",
     "core": "frames within 15 degrees of the start whose mask is cut no more than the reference's",
-    "rev": "mean over revisit pairs",
+    "raw": "mean over revisit pairs",
     "base": "mean over gap-matched pairs that are no revisit",
     "short": "mean over neighbouring pairs",
-    "mg": "memory gain: rev - base",
+    "mg": "memory gain: raw - base",
     "dr": "dynamic range: short - base",
-    "nmr": "normalised memory ratio: mg / dr; 0 = no better than any pair, 1 = as good as neighbours",
+    "nmr": "memory ratio: mg / dr; 0 = no better than any pair, 1 = as good as neighbours",
 }
 
 STATUS_MEANING: dict[str, str] = {
@@ -310,12 +308,3 @@ STATUS_MEANING: dict[str, str] = {
 def entry(benchmark: str, metric: str) -> Entry | None:
     """Return the entry of a metric, None for a key without one."""
     return GLOSSARY.get(benchmark, {}).get(metric)
-
-
-def backbone_of(record: EpisodeRecord, metric: str) -> str:
-    """Return the backbone that measured a metric of an episode, for the line under its name."""
-    for entries in GLOSSARY.values():
-        found = entries.get(metric)
-        if found is not None and found.role in record.backbones:
-            return str(record.backbones[found.role].get("name", ""))
-    return ""

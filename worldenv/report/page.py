@@ -326,7 +326,8 @@ def _paths(rollout: Rollout) -> str:
     if rollout.realised is not None:
         paths.append(("realised", rollout.realised))
     plot = path_plot(paths, rollout.phases)
-    return f"<figure><figcaption>camera from above; yaw and pitch over time</figcaption>{plot}</figure>"
+    caption = "camera from above; yaw and pitch over time"
+    return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
 
 
 def _meanings(rows: Sequence[Row]) -> str:
@@ -335,8 +336,8 @@ def _meanings(rows: Sequence[Row]) -> str:
     for benchmark, entries in GLOSSARY.items():
         lines = [
             f"<tr><td>{escape(e.title)}<br><code>{escape(metric)}</code></td>"
-            f"<td class=wrap>{escape(e.meaning)}</td><td class=wrap><code>{escape(e.formula)}</code>"
-            f"</td><td>{escape(e.limits)}</td><td>{'higher' if e.best > 0 else 'lower'}</td></tr>"
+            f"<td class=wrap>{escape(e.meaning)}</td>"
+            f"<td class=wrap><code>{escape(e.formula)}</code></td><td>{escape(e.limits)}</td><td>{'higher' if e.best > 0 else 'lower'}</td></tr>"
             for metric, e in entries.items()
             if (benchmark, metric) in used
         ]

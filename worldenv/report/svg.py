@@ -55,7 +55,8 @@ def line_plot(
         _, y = at(x0, value)
         parts.append(
             f'<line x1="{left}" x2="{width - right}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
-            f'<text x="{left - 6}" y="{y + 4:.1f}" class="tick" text-anchor="end">{value:.2g}</text>'
+            f'<text x="{left - 6}" y="{y + 4:.1f}" class="tick" text-anchor="end">'
+            f"{value:.2g}</text>"
         )
     base = height - bottom
     for x, label in ticks:
@@ -179,12 +180,14 @@ def _yaw_curve(
                 )
                 start = i
         parts.append(
-            f'<text x="24" y="{top + 8:.0f}" class="tick" text-anchor="end">{limit:.0f}&#176;</text>'
+            f'<text x="24" y="{top + 8:.0f}" class="tick" text-anchor="end">'
+            f"{limit:.0f}&#176;</text>"
         )
     for angle, thickness in ((yaw, 1.6), (pitch, 0.8)):
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y_of(angle), strict=True))
         parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="{thickness}"/>'
+            f'<polyline points="{points}" fill="none" stroke="{stroke}" '
+            f'stroke-width="{thickness}"/>'
         )
     return "".join(parts)
 
