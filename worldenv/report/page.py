@@ -335,10 +335,14 @@ def _meanings(rows: Sequence[Row]) -> str:
     parts = ["<h2 id='meaning'>What the metrics mean</h2>"]
     for benchmark, entries in GLOSSARY.items():
         lines = [
-            f"<tr><td>{escape(e.title)}<br><code>{escape(metric)}</code></td>"
-            f"<td class=wrap>{escape(e.meaning)}</td>"
-            f"<td class=wrap><code>{escape(e.formula)}</code></td><td>{escape(e.limits)}</td><td>{'higher' if e.best > 0 else 'lower'}</td></tr>"
-            for metric, e in entries.items()
+            "<tr>"
+            f"<td>{escape(found.title)}<br><code>{escape(metric)}</code></td>"
+            f"<td class=wrap>{escape(found.meaning)}</td>"
+            f"<td class=wrap><code>{escape(found.formula)}</code></td>"
+            f"<td>{escape(found.limits)}</td>"
+            f"<td>{'higher' if found.best > 0 else 'lower'}</td>"
+            "</tr>"
+            for metric, found in entries.items()
             if (benchmark, metric) in used
         ]
         if lines:
