@@ -14,6 +14,16 @@ from worldenv.evaluators.plan import Ask, truth
 ASPECTS = ("dynamic_progress", "dynamic_persistence", "dynamic_final_state", "dynamic_causal")
 
 
+INVARIANTS = (
+    "never went back",
+    "not reset on return",
+    "the thing is there at the end",
+    "the thing stayed the same",
+    "one event, never out of range",
+)
+"""Answers of ``judge`` that hold of any event that obeys its own course."""
+
+
 class Glimpse(NamedTuple):
     """The event in one frame.
 

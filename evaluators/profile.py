@@ -168,7 +168,7 @@ def _of_regions() -> dict[str, Callable[[], Backbone]]:
 def _classic() -> dict[str, Callable[[], Backbone]]:
     from worldenv.evaluators import metrics
     from worldenv.evaluators.backbones.descriptor import Descriptor
-    from worldenv.evaluators.backbones.local import DisFlow, Sift
+    from worldenv.evaluators.backbones.local import DisFlow, Light, Sift
 
     def frame_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
         return (pixels(frame),)
@@ -185,6 +185,7 @@ def _classic() -> dict[str, Callable[[], Backbone]]:
         "place": lambda: Descriptor("place"),
         "match": Sift,
         "flow": DisFlow,
+        "light": Light,
         "psnr": lambda: Pairwise("psnr", frame_of, metrics.psnr),
         "ssim": lambda: Pairwise("ssim", frame_of, metrics.ssim),
         "similarity": lambda: Pairwise("similarity", answer_of, metrics.cosine),

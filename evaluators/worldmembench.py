@@ -137,14 +137,10 @@ def _pose(context: Context, features: Features, frame: int) -> NDArray[np.float6
 def _away(context: Context, features: Features, frames: Sequence[int]) -> dict[int, float]:
     """Return frame -> degrees between its orientation and that of frame 0."""
     start = _pose(context, features, 0)[:3, :3]
-    return {
-        f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames
-    }
+    return {f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames}
 
 
-def _entities(
-    context: Context, k: int, noun: str, targets: Sequence[Target]
-) -> list[Measurement]:
+def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
     person = noun == "person"
     kinds = {"appearance": "human_appearance" if person else "object_appearance"}
     if not person:
@@ -212,9 +208,7 @@ def _environment(context: Context, k: int) -> list[Measurement]:
         """Return the frame closest to the start, the latest of equals, and the detail."""
         angles = _away(context, features, back)
         start = _pose(context, features, 0)[:3, 3]
-        far = {
-            f: float(np.linalg.norm(_pose(context, features, f)[:3, 3] - start)) for f in back
-        }
+        far = {f: float(np.linalg.norm(_pose(context, features, f)[:3, 3] - start)) for f in back}
         measure = angles if turns else far
         frame = min(reversed(back), key=lambda f: measure[f])
         turned = max(_away(context, features, gone).values(), default=0.0)
@@ -354,9 +348,7 @@ def _dynamic(context: Context) -> Measurement:
         begun = events.started(seen["before"])
         answers = events.judge(seen["before"], seen["away"], seen["after"])
         values = gate(begun, list(answers.values()))
-        progress = {
-            f: g.progress for p in parts for f, g in zip(parts[p], seen[p], strict=True)
-        }
+        progress = {f: g.progress for p in parts for f, g in zip(parts[p], seen[p], strict=True)}
         detail = {
             "started": begun,
             "answers": answers,
@@ -364,7 +356,10 @@ def _dynamic(context: Context) -> Measurement:
             "progress": progress,
             "backbone": context.profile.backbone("event").name,
         }
-        return [Outcome(values[name], s.n_expected, "ok", detail) for name, s in zip(names, slots, strict=True)]
+        return [
+            Outcome(values[name], s.n_expected, "ok", detail)
+            for name, s in zip(names, slots, strict=True)
+        ]
 
     asks = tuple(Ask("event", (frame,), instance) for frame in frames)
     return Measurement(_ID, slots, asks, compute)
@@ -402,9 +397,7 @@ def _rollout(metric: str, variant: str, group: Sequence[Score]) -> Score:
     targets: dict[str | None, list[float | None]] = {}
     for score in counted:
         targets.setdefault(score.target, []).append(score.value)
-    per_target = {
-        name: aggregate([values]) for name, values in targets.items()
-    }
+    per_target = {name: aggregate([values]) for name, values in targets.items()}
     revisits = sorted({s.revisit for s in counted if s.revisit is not None})
     curve = {
         f"R{k}": float(np.mean([s.value or 0.0 for s in counted if s.revisit == k]))

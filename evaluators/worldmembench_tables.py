@@ -69,12 +69,25 @@ def _means(rows: Sequence[Any]) -> Table:
         top = float(np.mean(tops)) if tops else None
         parts = counted.get(key, [])
         zeros = tuple(sum(r.status == status for r in parts) for status in _ZERO)
-        reason = next(
-            (r.detail.get("reason") for r in group if r.value is None and r.detail), None
-        )
+        reason = next((r.detail.get("reason") for r in group if r.value is None and r.detail), None)
         cells.append(
-            (control, metric, variant, backbone_of(group), script, category, mean, low, high, top)
-            + (n, share, *zeros, group[0].status if n == 0 else "ok", None if n else reason)
+            (
+                control,
+                metric,
+                variant,
+                backbone_of(group),
+                script,
+                category,
+                mean,
+                low,
+                high,
+                top,
+                n,
+                share,
+                *zeros,
+                group[0].status if n == 0 else "ok",
+                None if n else reason,
+            )
         )
         if mean is not None and _script(group[0]) in ROTATIONS:
             by_script[control, metric, variant, category][script] = (mean, n)
@@ -83,8 +96,24 @@ def _means(rows: Sequence[Any]) -> Table:
             mean = float(np.mean([m for m, _ in means.values()]))
             n = sum(count for _, count in means.values())
             cells.append(
-                (control, metric, variant, "", "mean of rotations", category, mean)
-                + (None, None, None, n, None, None, None, "ok", None)
+                (
+                    control,
+                    metric,
+                    variant,
+                    "",
+                    "mean of rotations",
+                    category,
+                    mean,
+                    None,
+                    None,
+                    None,
+                    n,
+                    None,
+                    None,
+                    None,
+                    "ok",
+                    None,
+                )
             )
     columns = "control metric variant backbone script category mean low high ceiling n coverage"
     return Table(
@@ -140,8 +169,18 @@ def _decay(rows: Sequence[Any]) -> Table:
     drops_named = [f"R1-R{k}" for k in range(2, longest + 1)]
     return Table(
         "WorldMemBench decay over revisits",
-        ("control", "metric", "variant", "script", *columns, *drops_named)
-        + ("low", "high", "n", "coverage"),
+        (
+            "control",
+            "metric",
+            "variant",
+            "script",
+            *columns,
+            *drops_named,
+            "low",
+            "high",
+            "n",
+            "coverage",
+        ),
         tuple(cells),
         ("low, high: 95 % bootstrap of the drop from R1 to the last revisit.",),
     )
@@ -260,8 +299,22 @@ def _dynamic(rows: Sequence[Any]) -> Table:
         aspects = [summarise(by_metric.get(m, []))[0] for m in _DYNAMIC]
         conditional = float(np.mean(begun)) if begun else None
         cells.append(
-            (control, script, start, low, high, conditional, gated, gated_low, gated_high)
-            + (*aspects, n, len(begun), share, backbone_of(overall))
+            (
+                control,
+                script,
+                start,
+                low,
+                high,
+                conditional,
+                gated,
+                gated_low,
+                gated_high,
+                *aspects,
+                n,
+                len(begun),
+                share,
+                backbone_of(overall),
+            )
         )
     columns = "control script p_start start_low start_high S_cond S_gated low high"
     return Table(
