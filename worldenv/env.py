@@ -81,6 +81,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
 
     Attributes:
         world: The world.
+        world_options: Options the world was made with, where ``make_world_env`` made it.
         world_spec: ``world.spec``; ``spec`` is what Gymnasium made the environment from.
         control: See above.
         case: The case of this episode, or None.
@@ -130,6 +131,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             raise InvalidOption(f"cases must be a list of at least one case, got {cases!r}")
 
         self.world = world
+        self.world_options: dict[str, Any] = {}
         self.world_spec: WorldSpec = spec
         self.control: str = control
         self.max_frames = max_frames
@@ -394,7 +396,9 @@ def make_world_env(world: str, **keywords: Any) -> WorldEnv:
     mine = {key: keywords.pop(key) for key in _KEYWORDS if key in keywords}
     loaded = load_world(world, **keywords)
     try:
-        return WorldEnv(loaded, **mine)
+        env = WorldEnv(loaded, **mine)
+        env.world_options = keywords
+        return env
     except BaseException:
         loaded.close()
         raise
