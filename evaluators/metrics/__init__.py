@@ -1,1 +1,31 @@
 """Metrics as pure functions of arrays."""
+
+from worldenv.evaluators.metrics.appearance import (
+    centroid_consistency,
+    cosine,
+    lab_mean,
+    lighting_consistency,
+)
+from worldenv.evaluators.metrics.depth import depth_spearman, spherical_reconstruction
+from worldenv.evaluators.metrics.image import psnr, ssim, ssim_map
+from worldenv.evaluators.metrics.match import Correspondence, Keypoints, correspondence
+from worldenv.evaluators.metrics.motion import epipolar_consistency, twist_alignment
+from worldenv.evaluators.metrics.shape import silhouette_iou
+
+__all__ = [
+    "Correspondence",
+    "Keypoints",
+    "centroid_consistency",
+    "correspondence",
+    "cosine",
+    "depth_spearman",
+    "epipolar_consistency",
+    "lab_mean",
+    "lighting_consistency",
+    "psnr",
+    "silhouette_iou",
+    "spherical_reconstruction",
+    "ssim",
+    "ssim_map",
+    "twist_alignment",
+]

@@ -1,0 +1,73 @@
+"""Roles match and flow, classic: SIFT keypoints and DIS optical flow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.evaluators.constants import whole
+from worldenv.evaluators.metrics.match import Keypoints
+from worldenv.evaluators.plan import Ask, pixels
+
+
+class Sift:
+    """Answers ``match`` with the Keypoints of a frame."""
+
+    name = "sift-1024"
+    revision = f"opencv-{cv2.__version__}"
+    checksum = ""
+    batch = 1
+
+    def __init__(self) -> None:
+        self._sift = cv2.SIFT.create(nfeatures=whole("sift.features"))
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the frame."""
+        return (pixels(ask.frames[0]),)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Detect and describe."""
+        return [self._keypoints(frame) for (frame,) in inputs]
+
+    def _keypoints(self, frame: NDArray[np.uint8]) -> Keypoints:
+        grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
+        found, descriptors = self._sift.detectAndCompute(grey, None)
+        if descriptors is None:
+            # A flat image: OpenCV gives no array at all.
+            return Keypoints(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
+        points = np.array([k.pt for k in found], np.float32).reshape(-1, 2)
+        return Keypoints(points, np.asarray(descriptors, np.float32))
+
+
+class DisFlow:
+    """Answers ``flow``, asked as (i, j), with the mean flow magnitude at 320 pixels width."""
+
+    name = "dis-fast"
+    revision = f"opencv-{cv2.__version__}"
+    checksum = ""
+    batch = 1
+
+    def __init__(self) -> None:
+        self._flow = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_FAST)
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return both frames."""
+        return tuple(pixels(frame) for frame in ask.frames)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the mean magnitude in pixels of every pair."""
+        return [self._magnitude(first, second) for first, second in inputs]
+
+    def _magnitude(self, first: NDArray[np.uint8], second: NDArray[np.uint8]) -> float:
+        width = 320
+        height = max(16, round(first.shape[0] * width / first.shape[1]))
+        grey = [
+            cv2.resize(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY), (width, height), None, 0, 0)
+            for f in (first, second)
+        ]
+        field = self._flow.calc(grey[0], grey[1], None)
+        return float(np.linalg.norm(field, axis=2).mean())

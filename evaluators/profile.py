@@ -1,0 +1,188 @@
+"""Profiles: which backbone answers which role, and why a role cannot be answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.evaluators.backbones.base import Backbone, Pairwise
+from worldenv.evaluators.plan import PIXELS, Ask, pixels
+from worldenv.world import UnknownName
+
+ROLES = (
+    "embed",
+    "place",
+    "perceptual",
+    "detect",
+    "segment",
+    "faces",
+    "identity",
+    "match",
+    "depth",
+    "pose",
+    "flow",
+    "text",
+    "style",
+    "quality",
+    "aesthetic",
+    "judge",
+)
+PROFILES = ("classic", "classic+truth")
+
+_NEEDS = {
+    "depth": ("depth",),
+    "pose": ("pose",),
+    "detect": ("ids", "state"),
+    "segment": ("ids", "state"),
+    "judge": ("pose", "depth", "ids", "state"),
+    "view": ("pose", "depth", "ids", "state"),
+    "event": ("state",),
+}
+_NEEDS_K = ("judge", "view")
+
+
+class Profile:
+    """Backbones by role, made when first asked for.
+
+    Attributes:
+        name: E.g. ``classic+truth``.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        makers: Mapping[str, Callable[[], Backbone]],
+        missing: Mapping[str, str] | None = None,
+    ) -> None:
+        """Collect backbones.
+
+        Args:
+            name: Name of the profile.
+            makers: Role -> what makes its backbone.
+            missing: Role -> why this source cannot have it.
+        """
+        self.name = name
+        self._makers = dict(makers)
+        self._missing = dict(missing or {})
+        self._made: dict[str, Backbone] = {}
+
+    def lacks(self, role: str) -> str | None:
+        """Return why the role cannot be answered, None when it can."""
+        if role in self._makers:
+            return None
+        default = f"profile {self.name} has no backbone for role {role!r}"
+        return self._missing.get(role, default)
+
+    def backbone(self, role: str) -> Backbone:
+        """Return the backbone of a role or pair function.
+
+        Raises:
+            UnknownName: nothing answers it.
+        """
+        if role not in self._makers:
+            raise UnknownName("role", role, self._makers)
+        if role not in self._made:
+            self._made[role] = self._makers[role]()
+        return self._made[role]
+
+    def identity(self) -> dict[str, dict[str, str]]:
+        """Return role -> name, revision and checksum of the backbones that were used."""
+        return {
+            role: {
+                "name": backbone.name,
+                "revision": backbone.revision,
+                "checksum": backbone.checksum,
+            }
+            for role, backbone in sorted(self._made.items())
+            if role in ROLES
+        }
+
+
+def load_profile(
+    name: str, truth: Collection[str] = (), K: NDArray[np.float64] | None = None
+) -> Profile:
+    """Return a profile by name.
+
+    Args:
+        name: ``classic`` or ``classic+truth``.
+        truth: Truth keys that the source offers.
+        K: Intrinsics in pixels of the frames, needed where truth is projected.
+
+    Raises:
+        UnknownName: there is no such profile.
+    """
+    if name not in PROFILES:
+        raise UnknownName("profile", name, PROFILES)
+    makers = _classic()
+    missing: dict[str, str] = {}
+    if name.endswith("+truth"):
+        from worldenv.evaluators.backbones import truth as answers
+
+        offered: dict[str, Callable[[], Any]] = {
+            "depth": lambda: answers.TruthSource("depth"),
+            "pose": lambda: answers.TruthSource("pose"),
+            "event": lambda: answers.TruthSource("state"),
+            "detect": answers.TruthSegmenter,
+            "segment": answers.TruthSegmenter,
+        }
+        if K is not None:
+            intrinsics = np.asarray(K, np.float64)
+            offered["judge"] = lambda: answers.TruthJudge(intrinsics)
+            offered["view"] = lambda: answers.TruthView(intrinsics)
+        for role, keys in _NEEDS.items():
+            absent = [key for key in keys if key not in truth]
+            if absent:
+                missing[role] = (
+                    f"role {role!r} needs truth {', '.join(absent)}; the source has "
+                    + (", ".join(sorted(truth)) or "none")
+                )
+            elif role in _NEEDS_K and K is None:
+                missing[role] = f"role {role!r} needs the camera intrinsics K"
+            else:
+                makers[role] = offered[role]
+    if "segment" in makers:
+        makers["persistence"] = _persistence
+    return Profile(name, makers, missing)
+
+
+def _persistence() -> Backbone:
+    from worldenv.evaluators.backbones.truth import ANYTHING
+    from worldenv.evaluators.metrics.objects import appearance_persistence
+
+    def objects_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
+        return (Ask("embed", (frame,), ANYTHING),)
+
+    return Pairwise("persistence", objects_of, appearance_persistence)
+
+
+def _classic() -> dict[str, Callable[[], Backbone]]:
+    from worldenv.evaluators import metrics
+    from worldenv.evaluators.backbones.descriptor import Descriptor
+    from worldenv.evaluators.backbones.local import DisFlow, Sift
+
+    def frame_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
+        return (pixels(frame),)
+
+    def answer_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
+        """The subject of a similarity is the role whose vectors are compared."""
+        return (Ask(str(ask.subject), (frame,)),)
+
+    def keypoints_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
+        return (Ask("match", (frame,)),)
+
+    return {
+        "embed": Descriptor,
+        "place": lambda: Descriptor("place"),
+        "match": Sift,
+        "flow": DisFlow,
+        "psnr": lambda: Pairwise("psnr", frame_of, metrics.psnr),
+        "ssim": lambda: Pairwise("ssim", frame_of, metrics.ssim),
+        "similarity": lambda: Pairwise("similarity", answer_of, metrics.cosine),
+        "correspondence": lambda: Pairwise("correspondence", keypoints_of, metrics.correspondence),
+    }
+
+
+__all__ = ["PIXELS", "PROFILES", "ROLES", "Profile", "load_profile"]
