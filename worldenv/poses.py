@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, InvalidPath
-from worldenv.case import Case, Script
+from worldenv.case import Case, Script, load_script
 
 MAX_BYTES = 256 * 2**20
 
@@ -72,12 +72,15 @@ def load_poses(
     return path, K
 
 
-def with_phases(path: CameraPath, script: Script, case: Case | None = None) -> CameraPath:
-    """Return ``path`` with the phases of a script it was made with.
+def with_phases(path: CameraPath, script: Script | str, case: Case | None = None) -> CameraPath:
+    """Return ``path`` with the phases of a script, or of its name, that it was made with.
 
     Raises:
         InvalidPath: the script has another number of frames.
+        UnknownName: there is no script of that name.
     """
+    if isinstance(script, str):
+        script = load_script(script)
     phases = script.path(None, case).phases
     if phases is None or len(phases) != len(path):
         raise InvalidPath(

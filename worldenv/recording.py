@@ -44,18 +44,21 @@ class RolloutWriter:
     that name is always complete. Killing the process leaves only the hidden one.
 
     Args:
-        folder: Where the rollout shall appear; must not exist.
-        spec: The world's spec.
+        folder: Where the rollout shall appear; must not exist, unless as an empty folder.
+        spec: The world's spec, None for frames of unknown origin.
         path: The path as walked, None for a free walk.
         case: The case, or None.
         script: The script's name, or None.
         seed: The seed handed to the world.
-        K: Intrinsics (3, 3), pixels.
+        K: Intrinsics (3, 3), pixels, None where unknown.
         K_exactness: ``exact``, ``nominal`` or ``estimated``.
         control: The control mode.
         options: Plain options of the world.
         truth_frames: Frames whose truth is kept, per key of ``Chunk.truth``; absent keys are left
             out. None keeps all. Realised poses are always kept.
+
+        size: (width, height), where there is no spec.
+        fps: Frames a second, where there is no spec.
 
     Raises:
         StorageError: the folder exists or cannot be written; raised by any method, which then
@@ -66,19 +69,25 @@ class RolloutWriter:
         self,
         folder: str | Path,
         *,
-        spec: WorldSpec,
+        spec: WorldSpec | None,
         path: CameraPath | None,
         case: Case | None,
         script: str | None,
         seed: int,
-        K: NDArray[np.float64],
+        K: NDArray[np.float64] | None,
         K_exactness: str,
         control: str,
         options: Mapping[str, Any] | None = None,
         truth_frames: Mapping[str, Collection[int]] | None = None,
+        size: tuple[int, int] | None = None,
+        fps: float | None = None,
     ) -> None:
+        if spec is not None:
+            size, fps = spec.size, spec.fps
+        if size is None or fps is None:
+            raise StorageError("a rollout without a spec needs size and fps")
         self.folder = Path(folder)
-        if self.folder.exists():
+        if is_taken(self.folder):
             raise StorageError(f"{self.folder} exists already; choose another folder")
         self._partial = self.folder.parent / f".{self.folder.name}.{secrets.token_hex(4)}.partial"
         try:
@@ -89,16 +98,16 @@ class RolloutWriter:
         self._target = path
         self._header: dict[str, Any] = {
             "schema": SCHEMA,
-            "spec": spec.to_dict(),
+            "spec": None if spec is None else spec.to_dict(),
             "case": None if case is None else case.to_dict(),
             "script": script,
             "seed": seed,
             "control": control,
             "options": to_plain(dict(options or {})),
-            "K": np.asarray(K, dtype=np.float64).tolist(),
+            "K": None if K is None else np.asarray(K, dtype=np.float64).tolist(),
             "K_exactness": K_exactness,
-            "fps": spec.fps,
-            "size": list(spec.size),
+            "fps": fps,
+            "size": list(size),
             "software": software_versions(),
         }
         self._length = 0
@@ -108,7 +117,7 @@ class RolloutWriter:
         self._realised = array("d")
         self._digest = hashlib.sha256()
         self._truth = TruthWriter(self._partial, truth_frames)
-        self._video = VideoWriter(self._partial / VIDEO, spec.size, spec.fps)
+        self._video = VideoWriter(self._partial / VIDEO, size, fps)
         self._error: BaseException | None = None
         self._done = False
         # Two chunks in flight keep the encoder busy without holding the episode in memory.
@@ -156,7 +165,7 @@ class RolloutWriter:
                 file.writelines(self._record(index))
                 file.flush()
                 os.fsync(file.fileno())
-            if self.folder.exists():
+            if is_taken(self.folder):
                 raise StorageError(f"{self.folder} was made by another run; choose another folder")
             self._partial.rename(self.folder)
         except (OSError, StorageError) as error:
@@ -226,6 +235,13 @@ class RolloutWriter:
             "realised", np.frombuffer(self._realised, np.float64) if has_realised else None
         )
         yield "}\n"
+
+
+def is_taken(folder: Path) -> bool:
+    """Return whether ``folder`` exists as anything but an empty folder."""
+    if not folder.is_dir():
+        return folder.exists()
+    return next(folder.iterdir(), None) is not None
 
 
 def software_versions() -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import secrets
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import Case
 from worldenv.poses import load_poses, with_phases
-from worldenv.recording import RECORD, SCHEMA, VIDEO, RolloutWriter, safe_folder_name
+from worldenv.recording import RECORD, SCHEMA, VIDEO, RolloutWriter, is_taken, safe_folder_name
 from worldenv.truth import InvalidRollout, RecordedTruth
 from worldenv.video import InvalidVideo, StorageError, read_frames
 from worldenv.world import Chunk, WorldSpec
@@ -27,6 +29,7 @@ __all__ = [
     "Rollout",
     "RolloutWriter",
     "StorageError",
+    "is_taken",
     "load_poses",
     "safe_folder_name",
     "with_phases",
@@ -47,7 +50,7 @@ class Rollout:
         spec: The world's spec, None for a plain video.
         case: The case, or None.
         script: The script's name, or None.
-        seed: The seed handed to the world, None for a plain video.
+        seed: The seed handed to the world, 0 for a plain video.
         control: The control mode, empty for a plain video.
         options: Plain options of the world.
         target: What the script wanted; the commanded path for a free walk. It may be longer than
@@ -69,7 +72,7 @@ class Rollout:
     spec: WorldSpec | None
     case: Case | None
     script: str | None
-    seed: int | None
+    seed: int
     control: str
     options: dict[str, Any]
     target: CameraPath
@@ -123,6 +126,37 @@ class Rollout:
         # Asking once more lets the reader notice what is wrong with the end of the file.
         next(frames, None)
 
+    def copy_to(self, folder: str | Path) -> Path:
+        """Write the rollout to another folder, losslessly also from a plain video; return it.
+
+        Raises:
+            StorageError: the folder exists or cannot be written.
+        """
+        folder = Path(folder)
+        if self.source.is_dir():
+            return _copy_folder(self.source, folder)
+        writer = RolloutWriter(
+            folder,
+            spec=self.spec,
+            path=self.target,
+            case=self.case,
+            script=self.script,
+            seed=self.seed,
+            K=self.K,
+            K_exactness=self.K_exactness,
+            control=self.control,
+            options=self.options,
+            size=self.size,
+            fps=self.fps,
+        )
+        try:
+            for chunk in self.chunks():
+                writer.add(chunk)
+            return writer.finish()
+        except BaseException:
+            writer.abort()
+            raise
+
     @classmethod
     def load(cls, folder: str | Path) -> Rollout:
         """Read a rollout that ``RolloutWriter`` finished.
@@ -170,17 +204,17 @@ class Rollout:
         commanded.flags.writeable = False
         return cls(
             source=folder,
-            spec=WorldSpec.from_dict(data["spec"]),
+            spec=None if data["spec"] is None else WorldSpec.from_dict(data["spec"]),
             case=None if data["case"] is None else Case.from_dict(data["case"]),
             script=data["script"],
-            seed=data["seed"],
+            seed=int(data["seed"]),
             control=data["control"],
             options=data["options"],
             target=target,
             commanded=commanded,
             realised=realised,
             fps=fps,
-            K=np.array(data["K"], dtype=np.float64).reshape(3, 3),
+            K=None if data["K"] is None else np.array(data["K"], dtype=np.float64).reshape(3, 3),
             K_exactness=data["K_exactness"],
             chunk_lengths=lengths,
             wall_times=tuple(data["wall_times"]),
@@ -244,7 +278,7 @@ class Rollout:
             spec=None,
             case=case,
             script=script,
-            seed=None,
+            seed=0,
             control="",
             options={},
             target=CameraPath(path.poses, fps=path.fps, phases=path.phases, notes=notes),
@@ -268,7 +302,7 @@ class Rollout:
             yield from self._kept[start:stop]
             return
         made = 0
-        if self.spec is None:
+        if not self.source.is_dir():
             # A compressed video has to be decoded from its beginning.
             for i, frame in enumerate(read_frames(self.source, count=stop)):
                 if i >= start:
@@ -291,6 +325,22 @@ class Rollout:
                 raise InvalidRollout(str(error)) from error
         if made != stop - start:
             raise InvalidRollout(f"{self.source} holds {made} frames of [{start}, {stop})")
+
+
+def _copy_folder(source: Path, folder: Path) -> Path:
+    if is_taken(folder):
+        raise StorageError(f"{folder} exists already; choose another folder")
+    partial = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    try:
+        partial.mkdir(parents=True)
+        for file in source.iterdir():
+            if file.name in (RECORD, VIDEO) or file.name.startswith("truth"):
+                shutil.copyfile(file, partial / file.name)
+        partial.rename(folder)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise StorageError(f"{folder} cannot be written: {error.strerror}") from error
+    return folder
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Wrappers: RecordRollout, ScoreMemory, ProbeReward.
 
-    env = ScoreMemory(RecordRollout(gym.make("worldenv:Reference-v0", ...), "runs/mine"))
+    env = gym.make("worldenv:Reference-v0", control="plan", script="worldmembench:lrlr")
+    env = RecordRollout(ScoreMemory(env), "runs/mine")
 
-Put ``RecordRollout`` outside ``ScoreMemory`` to keep only the truth that scores use
-(``truth_frames="scored"``).
+``RecordRollout`` outside ``ScoreMemory`` keeps only the truth that the scores use.
 """
 
 from worldenv.wrappers.memory import ScoreMemory

@@ -9,8 +9,8 @@ import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
 from worldenv.case import BENCHMARKS, Case, load_suite
-from worldenv.env import InvalidOption, WorldEnv
-from worldenv.evaluators.engine import Engine, Summary, build_engine
+from worldenv.env import InvalidOption, ResetNeeded, WorldEnv
+from worldenv.evaluators.engine import Engine, build_engine
 from worldenv.world import PlanRequired, UnknownName
 
 Benchmarks = Mapping[str, dict[str, Any]] | Sequence[str] | None
@@ -27,9 +27,6 @@ class ScoreMemory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         benchmarks: Names, or names -> options; None takes the benchmark of the case's suite, else
             of the script, else ``r2m``, which needs no script.
         profile: Which backbones answer which roles.
-
-    Attributes:
-        engine: The engine of the running episode, None before the first reset.
 
     Raises:
         PlanRequired: on reset, when the episode has no path to plan measurements on.
@@ -49,8 +46,18 @@ class ScoreMemory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._world_env = env.unwrapped
         self._benchmarks = benchmarks
         self._profile = profile
-        self._summary: Summary | None = None
-        self.engine: Engine | None = None
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine of the running episode.
+
+        Raises:
+            ResetNeeded: there is none before the first reset.
+        """
+        if self._engine is None:
+            raise ResetNeeded("there is no engine before reset; call reset first")
+        return self._engine
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -66,7 +73,7 @@ class ScoreMemory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         benchmarks = self._benchmarks
         if benchmarks is None:
             benchmarks = benchmarks_of(env.case, env.script)
-        self.engine = build_engine(
+        self._engine = build_engine(
             env.path,
             benchmarks=benchmarks,
             profile=self._profile,
@@ -82,12 +89,11 @@ class ScoreMemory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         """Step and score what became final."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         self._observe(info)
-        if (terminated or truncated) and self.engine is not None:
+        if terminated or truncated:
             info["memory_summary"] = self.engine.finish()
         return observation, reward, terminated, truncated, info
 
     def _observe(self, info: dict[str, Any]) -> None:
-        assert self.engine is not None
         scores = self.engine.observe(self._world_env.chunk)
         if scores:
             info["memory"] = scores

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.utils import RecordConstructorArgs
-from numpy.typing import NDArray
 
 from worldenv.env import InvalidOption, WorldEnv
-from worldenv.rollout import RolloutWriter, StorageError, safe_folder_name
+from worldenv.rollout import RolloutWriter, StorageError, is_taken
 
-Observation = NDArray[np.uint8]
 TruthFrames = Mapping[str, Collection[int]] | str | None
 
 
@@ -27,16 +24,18 @@ class RecordRollout(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     Args:
         env: A WorldEnv, wrapped or not.
-        folder: Episodes become ``folder/000000``, ``folder/000001``, ..., after those it has.
-        truth_frames: Frames whose truth is kept, per key of ``Chunk.truth``; ``scored`` keeps what
-            a ScoreMemory below wants; None keeps everything the world offers.
-        name: Names an episode's folder from the environment, instead of a number.
+        folder: The first episode's folder; later ones get ``folder-1``, ``folder-2``, ... beside
+            it. Must not exist, unless as an empty folder.
+        truth_frames: Frames whose truth is kept, per key of ``Chunk.truth``. None keeps what a
+            ScoreMemory below wants, or everything where there is none; ``all`` keeps everything.
+        options: Plain options of the world, for the record; None takes those of ``gym.make``.
 
     Attributes:
         rollout: Folder of the newest finished episode, None before.
 
     Raises:
-        StorageError: the folder cannot be written; raised by ``reset`` and ``step``.
+        StorageError: the folder is taken or cannot be written; raised also by ``reset`` and
+            ``step``.
     """
 
     def __init__(
@@ -45,28 +44,35 @@ class RecordRollout(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         folder: str | Path,
         *,
         truth_frames: TruthFrames = None,
-        name: Callable[[WorldEnv], str] | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         RecordConstructorArgs.__init__(
-            self, folder=str(folder), truth_frames=truth_frames, name=name
+            self, folder=str(folder), truth_frames=truth_frames, options=options
         )
         super().__init__(env)
-        if isinstance(truth_frames, str) and truth_frames != "scored":
+        if not isinstance(env.unwrapped, WorldEnv):
             raise InvalidOption(
-                f"truth_frames must be frames per key, 'scored' or None, got {truth_frames!r}"
+                f"RecordRollout wraps a WorldEnv, got {type(env.unwrapped).__name__}"
+            )
+        if isinstance(truth_frames, str) and truth_frames != "all":
+            raise InvalidOption(
+                f"truth_frames must be frames per key, 'all' or None, got {truth_frames!r}"
             )
         self.folder = Path(folder)
+        if is_taken(self.folder):
+            raise StorageError(f"{self.folder} exists already; choose another folder")
         self.rollout: Path | None = None
+        self._world_env = env.unwrapped
         self._truth_frames = truth_frames
-        self._name = name
+        self._options = options
         self._writer: RolloutWriter | None = None
-        self._next = self._first_free()
+        self._finished = 0
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
         """Reset and begin a recording."""
-        self._drop()
+        self.abort()
         began = time.perf_counter()
         observation, info = self.env.reset(seed=seed, options=options)
         took = time.perf_counter() - began
@@ -84,27 +90,27 @@ class RecordRollout(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             if terminated or truncated:
                 self.rollout = self._writer.finish()
                 self._writer = None
+                self._finished += 1
                 info["rollout"] = str(self.rollout)
         return observation, reward, terminated, truncated, info
 
+    def abort(self) -> None:
+        """Drop the running episode, if any, and remove what was written of it."""
+        if self._writer is not None:
+            self._writer.abort()
+            self._writer = None
+
     def close(self) -> None:
         """Drop an unfinished episode and close the environment."""
-        self._drop()
+        self.abort()
         super().close()
 
     def _begin(self) -> RolloutWriter:
-        env = self.env.unwrapped
-        if not isinstance(env, WorldEnv):
-            raise InvalidOption(f"RecordRollout wraps a WorldEnv, got {type(env).__name__}")
+        env = self._world_env
         spec = env.world_spec
-        if self._name is not None:
-            folder = self.folder / safe_folder_name(self._name(env))
-        else:
-            folder = self.folder / f"{self._next:06d}"
-            self._next += 1
-        frames = self._truth_frames
-        if isinstance(frames, str):
-            frames = self.env.get_wrapper_attr("engine").wanted_truth
+        folder = self.folder
+        if self._finished:
+            folder = folder.with_name(f"{folder.name}-{self._finished}")
         return RolloutWriter(
             folder,
             spec=spec,
@@ -115,20 +121,16 @@ class RecordRollout(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             K=spec.intrinsics(),
             K_exactness=spec.K_exactness,
             control=env.control,
-            options=env.world_options,
-            truth_frames=frames,
+            options=env.world_options if self._options is None else self._options,
+            truth_frames=self._wanted(),
         )
 
-    def _drop(self) -> None:
-        if self._writer is not None:
-            self._writer.abort()
-            self._writer = None
-
-    def _first_free(self) -> int:
-        try:
-            taken = [int(f.name) for f in self.folder.iterdir() if f.name.isdigit()]
-        except FileNotFoundError:
-            return 0
-        except OSError as error:
-            raise StorageError(f"{self.folder} cannot be read: {error.strerror}") from error
-        return max(taken, default=-1) + 1
+    def _wanted(self) -> Mapping[str, Collection[int]] | None:
+        if self._truth_frames == "all":
+            return None
+        if self._truth_frames is not None and not isinstance(self._truth_frames, str):
+            return self._truth_frames
+        if not self.env.has_wrapper_attr("engine"):
+            return None
+        wanted: Mapping[str, Collection[int]] = self.env.get_wrapper_attr("engine").wanted_truth
+        return wanted
