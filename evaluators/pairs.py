@@ -169,7 +169,7 @@ def _near(
     tree = cKDTree(points[earlier])
     reach: Floats
     if radius is None:
-        nearest, _ = tree.query(points[later], distance_upper_bound=1.5)
+        nearest = np.asarray(tree.query(points[later], distance_upper_bound=1.5)[0])
         later = later[np.isfinite(nearest)]
         reach = nearest[np.isfinite(nearest)] * 1.42 + 1e-9
     else:

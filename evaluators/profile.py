@@ -120,11 +120,12 @@ def load_profile(
     missing: dict[str, str] = {}
     if name.endswith("+truth"):
         from worldenv.evaluators.backbones import truth as answers
+        from worldenv.evaluators.events import TruthEvent
 
         offered: dict[str, Callable[[], Any]] = {
             "depth": lambda: answers.TruthSource("depth"),
             "pose": lambda: answers.TruthSource("pose"),
-            "event": lambda: answers.TruthSource("state"),
+            "event": TruthEvent,
             "detect": answers.TruthSegmenter,
             "segment": answers.TruthSegmenter,
         }
@@ -144,24 +145,30 @@ def load_profile(
             else:
                 makers[role] = offered[role]
     if "segment" in makers:
-        makers["persistence"] = _persistence
+        makers |= _of_regions()
     return Profile(name, makers, missing)
 
 
-def _persistence() -> Backbone:
+def _of_regions() -> dict[str, Callable[[], Backbone]]:
+    """Return what can be asked wherever a frame can be segmented."""
     from worldenv.evaluators.backbones.truth import ANYTHING
+    from worldenv.evaluators.entities import Presence, Silhouettes
     from worldenv.evaluators.metrics.objects import appearance_persistence
 
     def objects_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
         return (Ask("embed", (frame,), ANYTHING),)
 
-    return Pairwise("persistence", objects_of, appearance_persistence)
+    return {
+        "silhouette": Silhouettes,
+        "presence": Presence,
+        "persistence": lambda: Pairwise("persistence", objects_of, appearance_persistence),
+    }
 
 
 def _classic() -> dict[str, Callable[[], Backbone]]:
     from worldenv.evaluators import metrics
     from worldenv.evaluators.backbones.descriptor import Descriptor
-    from worldenv.evaluators.backbones.local import DisFlow, Sift
+    from worldenv.evaluators.backbones.local import DisFlow, Light, Sift
 
     def frame_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
         return (pixels(frame),)
@@ -178,6 +185,7 @@ def _classic() -> dict[str, Callable[[], Backbone]]:
         "place": lambda: Descriptor("place"),
         "match": Sift,
         "flow": DisFlow,
+        "light": Light,
         "psnr": lambda: Pairwise("psnr", frame_of, metrics.psnr),
         "ssim": lambda: Pairwise("ssim", frame_of, metrics.ssim),
         "similarity": lambda: Pairwise("similarity", answer_of, metrics.cosine),

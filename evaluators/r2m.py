@@ -279,8 +279,25 @@ def tabulate(rows: Sequence[Any]) -> list[Table]:
         read = diagnose(metric, mg, dr) if mg is not None and dr is not None else None
         backbone = backbone_of(group)
         cells.append(
-            (control, script, metric, backbone, raw, base, mg, low, high, dr, nmr, read)
-            + (n, used, weak, pairs, share)
+            (
+                control,
+                script,
+                metric,
+                backbone,
+                raw,
+                base,
+                mg,
+                low,
+                high,
+                dr,
+                nmr,
+                read,
+                n,
+                used,
+                weak,
+                pairs,
+                share,
+            )
         )
     columns = "control script metric backbone raw base MG low high DR NMR reading"
     counts = "n n_nmr unreliable n_rev coverage"

@@ -145,11 +145,15 @@ class _Baselines:
         self.used: set[tuple[int, int]] = set()
         self.rng = random.Random(whole("r2m.code_seed"))
         size = max(1, math.ceil(self.n / _BINS))
-        self.bin_of = lambda frame: min(frame // size, _BINS - 1)
+        self._size = size
         self.bins: list[list[int]] = [[] for _ in range(_BINS)]
         for frame in range(self.n):
             if frame not in self.taken:
                 self.bins[self.bin_of(frame)].append(frame)
+
+    def bin_of(self, frame: int) -> int:
+        """Return the temporal bin of a frame."""
+        return min(frame // self._size, _BINS - 1)
 
     def anchors(self, frame: int, low: int, high: int) -> list[int]:
         """Return frames of the nearest temporal bins that hold at least two."""
@@ -172,7 +176,7 @@ class _Baselines:
     def matched(self, anchor: int, back: int) -> tuple[int, int] | None:
         """Return the best gap match of up to 500 draws."""
         gap = back - anchor
-        slack = max(whole("r2m.tolerance_min"), int(round(constant("r2m.tolerance_ratio") * gap)))
+        slack = max(whole("r2m.tolerance_min"), round(constant("r2m.tolerance_ratio") * gap))
         low, high = max(1, gap - slack), min(self.n - 1, gap + slack)
         anchors = self.anchors(anchor, low, high)
         best: tuple[int, int] | None = None
@@ -195,7 +199,7 @@ class _Baselines:
             if len(out) >= needed:
                 break
             gap = back - anchor
-            slack = max(_RELAXED_MIN, int(round(_RELAXED_RATIO * gap)))
+            slack = max(_RELAXED_MIN, round(_RELAXED_RATIO * gap))
             low, high = max(1, gap - slack), min(self.n - 1, gap + slack)
             anchors = self.anchors(anchor, low, high)
             for _ in range(_ATTEMPTS if anchors else 0):
@@ -233,7 +237,7 @@ def short_pairs(poses: Floats, count: int) -> Ints:
     rng = random.Random(whole("r2m.code_seed"))
     pairs: list[tuple[int, int]] = []
     used: set[tuple[int, int]] = set()
-    spread = [int(round(x)) for x in np.linspace(0, anchors - 1, num=min(count, anchors))]
+    spread = [round(float(x)) for x in np.linspace(0, anchors - 1, num=min(count, anchors))]
     for anchor in spread:
         most = min(high, n - 1 - anchor)
         for _ in range(max(10, 5000 // len(spread))):

@@ -153,46 +153,46 @@ def path_of(legs, scale=1):
     return CameraPath(poses, phases=tuple(phases))
 
 
-O = (0.0, 0.0, 0.0)
+HOME = (0.0, 0.0, 0.0)
 
 
 def lrlr(scale=1, cycles=2):
-    legs = [("V", 60, 0, 0, O)]
+    legs = [("V", 60, 0, 0, HOME)]
     for k in range(1, cycles + 1):
-        legs += [(f"D{k}", 60, -60, 0, O), (f"R{k}", 60, 0, 0, O)]
-    return path_of([*legs, ("H", 60, 0, 0, O)], scale)
+        legs += [(f"D{k}", 60, -60, 0, HOME), (f"R{k}", 60, 0, 0, HOME)]
+    return path_of([*legs, ("H", 60, 0, 0, HOME)], scale)
 
 
 def lrud(scale=1):
     legs = [
-        ("V", 60, 0, 0, O),
-        ("D1", 60, -60, 0, O),
-        ("R1", 60, 0, 0, O),
-        ("D2", 60, 0, 60, O),
-        ("R2", 60, 0, 0, O),
-        ("H", 60, 0, 0, O),
+        ("V", 60, 0, 0, HOME),
+        ("D1", 60, -60, 0, HOME),
+        ("R1", 60, 0, 0, HOME),
+        ("D2", 60, 0, 60, HOME),
+        ("R2", 60, 0, 0, HOME),
+        ("H", 60, 0, 0, HOME),
     ]
     return path_of(legs, scale)
 
 
 def dynamic(scale=1):
     legs = [
-        ("V", 60, 0, 0, O),
-        ("D1", 120, -60, 0, O),
-        ("D1", 120, -60, 0, O),
-        ("R1", 120, 0, 0, O),
-        ("H", 60, 0, 0, O),
+        ("V", 60, 0, 0, HOME),
+        ("D1", 120, -60, 0, HOME),
+        ("D1", 120, -60, 0, HOME),
+        ("R1", 120, 0, 0, HOME),
+        ("H", 60, 0, 0, HOME),
     ]
     return path_of(legs, scale)
 
 
 def exit_reenter(scale=1):
     legs = [
-        ("V", 30, 0, 0, O),
-        ("D1", 60, 90, 0, O),
-        ("D1", 60, 90, 0, O),
-        ("R1", 60, 0, 0, O),
-        ("H", 30, 0, 0, O),
+        ("V", 30, 0, 0, HOME),
+        ("D1", 60, 90, 0, HOME),
+        ("D1", 60, 90, 0, HOME),
+        ("R1", 60, 0, 0, HOME),
+        ("H", 30, 0, 0, HOME),
     ]
     return path_of(legs, scale)
 

@@ -1,4 +1,4 @@
-"""Roles match and flow, classic: SIFT keypoints and DIS optical flow."""
+"""Classic answers about frames: SIFT keypoints, DIS optical flow, mean colour."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import whole
+from worldenv.evaluators.metrics.appearance import lab_mean
 from worldenv.evaluators.metrics.match import Keypoints
 from worldenv.evaluators.plan import Ask, pixels
 
@@ -23,7 +24,9 @@ class Sift:
     batch = 1
 
     def __init__(self) -> None:
-        self._sift = cv2.SIFT.create(nfeatures=whole("sift.features"))
+        sift = cv2.SIFT.create(nfeatures=whole("sift.features"))
+        # The stubs promise an array where OpenCV returns None for a flat image.
+        self._detect: Any = lambda grey: sift.detectAndCompute(grey, None)
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame."""
@@ -35,12 +38,29 @@ class Sift:
 
     def _keypoints(self, frame: NDArray[np.uint8]) -> Keypoints:
         grey = cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY)
-        found, descriptors = self._sift.detectAndCompute(grey, None)
+        found, descriptors = self._detect(grey)
         if descriptors is None:
             # A flat image: OpenCV gives no array at all.
             return Keypoints(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
         points = np.array([k.pt for k in found], np.float32).reshape(-1, 2)
         return Keypoints(points, np.asarray(descriptors, np.float32))
+
+
+class Light:
+    """Answers ``light`` with the mean CIELAB colour of a frame, shape (3,)."""
+
+    name = "cielab"
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the frame."""
+        return (pixels(ask.frames[0]),)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Average every frame."""
+        return [lab_mean(frame) for (frame,) in inputs]
 
 
 class DisFlow:
@@ -66,8 +86,9 @@ class DisFlow:
         width = 320
         height = max(16, round(first.shape[0] * width / first.shape[1]))
         grey = [
-            cv2.resize(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY), (width, height), None, 0, 0)
+            np.asarray(cv2.resize(cv2.cvtColor(f, cv2.COLOR_RGB2GRAY), (width, height)))
             for f in (first, second)
         ]
-        field = self._flow.calc(grey[0], grey[1], None)
+        start = np.zeros((height, width, 2), np.float32)
+        field = self._flow.calc(grey[0], grey[1], start)
         return float(np.linalg.norm(field, axis=2).mean())

@@ -46,6 +46,9 @@ def depth_spearman(
         if norm == 0:
             return None
         ranks.append(rank / norm)
+    # Equal order is exactly 1; the product of equal unit vectors may miss it by rounding.
+    if np.array_equal(ranks[0], ranks[1]):
+        return 1.0
     return float(np.clip(ranks[0] @ ranks[1], -1.0, 1.0))
 
 

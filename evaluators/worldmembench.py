@@ -1,0 +1,414 @@
+"""WorldMemBench: what is kept of people, objects and the scene at every prescribed revisit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.camera import CameraPath, geodesic_deg
+from worldenv.case import Target
+from worldenv.evaluators import entities, events
+from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.appearance import cosine
+from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
+from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
+from worldenv.evaluators.score import Score, Status
+from worldenv.evaluators.trajectory import rotation_rpe, translation_rpe
+from worldenv.evaluators.worldmembench_tables import tabulate
+
+__all__ = [
+    "OPTIONS",
+    "aggregate",
+    "conclude",
+    "delta_axis",
+    "gate",
+    "plan",
+    "rotation_rpe",
+    "sampled",
+    "tabulate",
+    "translation_rpe",
+]
+
+OPTIONS: tuple[str, ...] = ()
+_ID = "worldmembench"
+_ZERO = ("no_observation", "absent")
+
+
+def aggregate(scores: Any) -> float:
+    """Return the mean over revisits, then over targets, in the scores' range.
+
+    Eq. 1: every prescribed revisit counts, one without a valid observation (None or NaN) as 0.
+
+    Args:
+        scores: Shape (targets, revisits), at least one of each.
+    """
+    table = np.array(scores, dtype=np.float64)
+    if table.ndim != 2 or not table.size:
+        raise ValueError(f"scores must have shape (targets, revisits), got {table.shape}")
+    return float(np.nan_to_num(table, nan=0.0).mean(axis=1).mean())
+
+
+def gate(started: bool, correct: Any) -> dict[str, float]:
+    """Return the gated dynamic scores of one rollout, each in [0, 1]; higher is better.
+
+    An event that does not visibly start leaves eight zeros; else an aspect is the mean of its two
+    answers and ``dynamic_overall`` of all eight.
+
+    Args:
+        started: Whether the event visibly starts in the initial hold.
+        correct: Shape (8,), whether each answer equals the reference, in aspect order.
+
+    Example:
+        >>> gate(True, [1, 1, 1, 1, 1, 0, 0, 0])["dynamic_overall"]
+        0.625
+    """
+    answers = np.array(correct, dtype=np.float64)
+    if answers.shape != (8,):
+        raise ValueError(f"correct must hold eight answers, got shape {answers.shape}")
+    answers = answers * float(bool(started))
+    out = {"event_start": float(bool(started))}
+    for k, aspect in enumerate(events.ASPECTS):
+        out[aspect] = float(answers[2 * k : 2 * k + 2].mean())
+    out["dynamic_overall"] = float(answers.mean())
+    return out
+
+
+def delta_axis(lrlr: Any, lrud: Any) -> float:
+    """Return how much more is lost over two returns when the second turns another axis.
+
+    ``(LRUD R1 - R2) - (LRLR R1 - R2)``; positive: switching axes costs more.
+
+    Args:
+        lrlr: Shape (2,), scores at R1 and R2 of LRLR.
+        lrud: Shape (2,), of LRUD.
+    """
+    a, b = np.asarray(lrlr, np.float64), np.asarray(lrud, np.float64)
+    return float((b[0] - b[1]) - (a[0] - a[1]))
+
+
+def sampled(path: CameraPath, phase: str) -> list[int]:
+    """Return every 4th frame of a phase, counted from its start, and its last."""
+    frames: list[int] = path.frames_of(phase).tolist()
+    return sorted({*frames[:: whole("worldmembench.stride")], *frames[-1:]})
+
+
+def plan(context: Context) -> list[Measurement]:
+    """Return what WorldMemBench measures on a path with phases."""
+    path, case = context.path, context.case
+    rpe = _rpe(context)
+    quality = [
+        refused(_ID, (Slot(metric),), "unavailable", context.lacks(role) or "")
+        for metric, role in (("imaging_quality", "quality"), ("aesthetic_quality", "aesthetic"))
+        if context.lacks(role) is not None
+    ]
+    if not path.revisits or not len(path.frames_of("V")):
+        reason = "the path has no phases V and R1"
+        slots = [Slot(m) for m in ("environment_visible", "environment_depth")]
+        return [refused(_ID, slots, "not_applicable", reason), *rpe, *quality]
+    if case is not None and case.event is not None:
+        return [_dynamic(context), *rpe, *quality]
+    out: list[Measurement] = []
+    nouns: dict[str, list[Target]] = {}
+    for target in case.targets if case is not None else ():
+        nouns.setdefault(target.noun, []).append(target)
+    for k in range(1, path.revisits + 1):
+        for noun, targets in nouns.items():
+            out += _entities(context, k, noun, targets)
+        out += _environment(context, k)
+    return [*out, *rpe, *quality]
+
+
+def _poses(context: Context, frames: Sequence[int]) -> tuple[tuple[Ask, ...], str]:
+    """Return the asks for realised poses, none when target poses have to do, and their source."""
+    if context.lacks("pose") is not None:
+        return (), "target"
+    backbone = context.profile.backbone("pose")
+    return tuple(Ask("pose", (frame,)) for frame in frames), backbone.name
+
+
+def _pose(context: Context, features: Features, frame: int) -> NDArray[np.float64]:
+    found = features.get(Ask("pose", (frame,)))
+    return np.asarray(context.path.poses[frame] if found is None else found, np.float64)
+
+
+def _away(context: Context, features: Features, frames: Sequence[int]) -> dict[int, float]:
+    """Return frame -> degrees between its orientation and that of frame 0."""
+    start = _pose(context, features, 0)[:3, :3]
+    return {f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames}
+
+
+def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
+    person = noun == "person"
+    kinds = {"appearance": "human_appearance" if person else "object_appearance"}
+    if not person:
+        kinds["geometry"] = "object_geometry"
+    back, initial = sampled(context.path, f"R{k}"), sampled(context.path, "V")
+    out: list[Measurement] = []
+    if person:
+        slots = [Slot("human_identity", "", t.name, k, len(back)) for t in targets]
+        reason = context.lacks("faces", "identity")
+        out.append(refused(_ID, slots, "unavailable", reason or "no face role"))
+    slots = [
+        Slot(metric, variant, target.name, k, len(back))
+        for target in targets
+        for metric in kinds.values()
+        for variant in ("whole", "core")
+    ]
+    missing = context.lacks("segment", "embed")
+    if missing is not None:
+        return [*out, refused(_ID, slots, "unavailable", missing)]
+    gone = sampled(context.path, f"D{k}")
+    poses, source = _poses(context, [0, *back, *gone])
+    looks = [Ask(r, (f,), noun) for f in (*initial, *back) for r in ("embed", "silhouette")]
+    presence = [Ask("presence", (f,), noun) for f in gone]
+    about = {"pose_source": source, "backbone": context.profile.backbone("embed").name}
+
+    def compute(features: Features) -> list[Outcome]:
+        reference = entities.references(entities.gather(features, initial, noun), targets)
+        seen = entities.gather(features, back, noun)
+        chosen = entities.associate(reference, seen.valid)
+        angles = _away(context, features, back)
+        known = {t: s[0].region.track for t, s in reference.items() if s}
+        vanished = any(
+            not any(track in features[ask] for track in known.values()) for ask in presence
+        )
+        turned = max(_away(context, features, gone).values(), default=0.0)
+        shared = {
+            **about,
+            "departed": bool(turned >= constant("worldmembench.return_angle") or vanished),
+            "return_angle": min(angles.values()),
+        }
+        found: list[Outcome] = []
+        for target in targets:
+            track = chosen.get(target.name)
+            # Somebody unassigned but small could be the one that a lower threshold finds.
+            by_key = entities.outcomes(
+                reference[target.name],
+                seen.valid[track] if track is not None else [],
+                angles,
+                bool(seen.small),
+                shared,
+            )
+            found += [by_key[kind, variant] for kind in kinds for variant in ("whole", "core")]
+        return found
+
+    asks = tuple(dict.fromkeys((*looks, *presence, *poses)))
+    return [*out, Measurement(_ID, tuple(slots), asks, compute)]
+
+
+def _environment(context: Context, k: int) -> list[Measurement]:
+    back, gone = sampled(context.path, f"R{k}"), sampled(context.path, f"D{k}")
+    poses, source = _poses(context, [0, *back, *gone])
+    turns = geodesic_deg(context.path.poses[:, :3, :3], np.eye(3)).max() > 1e-6
+
+    def choose(features: Features) -> tuple[int, dict[str, Any]]:
+        """Return the frame closest to the start, the latest of equals, and the detail."""
+        angles = _away(context, features, back)
+        start = _pose(context, features, 0)[:3, 3]
+        far = {f: float(np.linalg.norm(_pose(context, features, f)[:3, 3] - start)) for f in back}
+        measure = angles if turns else far
+        frame = min(reversed(back), key=lambda f: measure[f])
+        turned = max(_away(context, features, gone).values(), default=0.0)
+        return frame, {
+            "frame": frame,
+            "pose_source": source,
+            "departed": bool(turned >= constant("worldmembench.return_angle")),
+            "return_angle": angles[frame],
+        }
+
+    def visible(features: Features) -> list[Outcome]:
+        frame, detail = choose(features)
+        value = cosine(features[Ask("embed", (0,))], features[Ask("embed", (frame,))])
+        detail["backbone"] = context.profile.backbone("embed").name
+        return [Outcome(max(0.0, value), 1, "ok", detail)]
+
+    def depth(features: Features) -> list[Outcome]:
+        frame, detail = choose(features)
+        detail["backbone"] = context.profile.backbone("depth").name
+        rho = depth_spearman(features[Ask("depth", (0,))], features[Ask("depth", (frame,))])
+        if rho is None:
+            reason = "depth is constant: order has no meaning"
+            return [Outcome(status="not_applicable", detail={**detail, "reason": reason})]
+        return [Outcome(rho, 1, "ok", detail)]
+
+    def reconstruction(features: Features) -> list[Outcome]:
+        frame, detail = choose(features)
+        detail["backbone"] = context.profile.backbone("depth").name
+        assert context.K is not None
+        if detail["return_angle"] > constant("worldmembench.return_angle"):
+            return [Outcome(0.0, 1, "ok", {**detail, "reason": "the camera did not return"})]
+        value, common, union = spherical_agreement(
+            features[Ask("depth", (0,))],
+            _pose(context, features, 0),
+            features[Ask("depth", (frame,))],
+            _pose(context, features, frame),
+            context.K,
+        )
+        detail |= {"common_bins": common, "bins": union, "K": context.K_exactness}
+        if common < whole("worldmembench.min_bins"):
+            reason = f"only {common} common bins"
+            return [Outcome(status="no_observation", detail={**detail, "reason": reason})]
+        return [Outcome(value, 1, "ok", detail)]
+
+    out = []
+    for metric, role, compute in (
+        ("environment_visible", "embed", visible),
+        ("environment_depth", "depth", depth),
+        ("environment_reconstruction", "depth", reconstruction),
+    ):
+        slot = Slot(metric, "", None, k, 1)
+        missing = context.lacks(role)
+        if missing is None and compute is reconstruction and context.K is None:
+            missing = "the camera intrinsics K are unknown"
+        if missing is not None:
+            out.append(refused(_ID, (slot,), "unavailable", missing))
+            continue
+        asks = tuple(Ask(role, (frame,)) for frame in dict.fromkeys((0, *back)))
+        out.append(Measurement(_ID, (slot,), (*asks, *dict.fromkeys(poses)), compute))
+    return out
+
+
+def _rpe(context: Context) -> list[Measurement]:
+    path = context.path
+    slots = (
+        Slot("translation_rpe", "", None, None, 2),
+        Slot("rotation_rpe", "", None, None, 1),
+        Slot("rotation_rpe", "stride10", None, None, 1),
+    )
+    phases = path.phases or ("",) * len(path)
+    scored = [i for i, phase in enumerate(phases) if phase is not None]
+    missing = context.lacks("pose")
+    if missing is not None:
+        return [refused(_ID, slots, "unavailable", missing)]
+    if len(scored) < 2:
+        return [refused(_ID, slots, "not_applicable", "the path has fewer than two frames")]
+    backbone = context.profile.backbone("pose").name
+    target = path.poses[scored]
+
+    def compute(features: Features) -> list[Outcome]:
+        realised = np.stack([_pose(context, features, f) for f in scored])
+        still = geodesic_deg(target[:-1, :3, :3], target[1:, :3, :3]) < 1e-6
+        noise = geodesic_deg(realised[:-1, :3, :3], realised[1:, :3, :3])[still]
+        shared = {
+            "backbone": backbone,
+            "noise_floor": float(noise.mean()) if len(noise) else None,
+        }
+        cycles: dict[str, dict[str, Any]] = {}
+        for k in range(1, path.revisits + 1):
+            part = [n for n, f in enumerate(scored) if phases[f] in (f"D{k}", f"R{k}")]
+            # The step into the cycle belongs to it.
+            part = [max(part[0] - 1, 0), *part] if part else []
+            if len(part) > 1:
+                cycles[f"R{k}"] = {
+                    "rotation": rotation_rpe(target[part], realised[part]),
+                    "translation": translation_rpe(target[part], realised[part]),
+                }
+        stride = whole("worldmembench.rpe_stride")
+        found = []
+        for value, reason in (
+            (translation_rpe(target, realised), "the target path does not move"),
+            (rotation_rpe(target, realised), "the target path does not turn"),
+            (rotation_rpe(target, realised, stride), "the target path does not turn"),
+        ):
+            if value is None:
+                detail = {**shared, "reason": reason}
+                found.append(Outcome(status="not_applicable", detail=detail))
+            else:
+                found.append(Outcome(value, 1, "ok", {**shared, "cycles": cycles}))
+        return found
+
+    return [Measurement(_ID, slots, tuple(Ask("pose", (f,)) for f in scored), compute)]
+
+
+def _dynamic(context: Context) -> Measurement:
+    names = ("event_start", *events.ASPECTS, "dynamic_overall")
+    slots = tuple(Slot(name, "", None, None, 1 if name == "event_start" else 8) for name in names)
+    missing = context.lacks("event")
+    if missing is not None:
+        return refused(_ID, slots, "unavailable", missing)
+    assert context.case is not None and context.case.event is not None
+    instance = context.case.event.instance
+    phases = context.path.phases or ()
+    scored = [i for i, phase in enumerate(phases) if phase is not None]
+    frames = sorted({*scored[::8], scored[0], scored[-1], *sampled(context.path, "V")})
+    parts: dict[str, list[int]] = {"before": [], "away": [], "after": []}
+    for frame in frames:
+        phase = phases[frame] or ""
+        part = "before" if phase == "V" else "away" if phase[0] == "D" else "after"
+        parts[part].append(frame)
+
+    def compute(features: Features) -> list[Outcome]:
+        seen = {
+            part: [features[Ask("event", (f,), instance)] for f in members]
+            for part, members in parts.items()
+        }
+        begun = events.started(seen["before"])
+        answers = events.judge(seen["before"], seen["away"], seen["after"])
+        values = gate(begun, list(answers.values()))
+        progress = {f: g.progress for p in parts for f, g in zip(parts[p], seen[p], strict=True)}
+        detail = {
+            "started": begun,
+            "answers": answers,
+            "conditional": float(np.mean(list(answers.values()))),
+            "progress": progress,
+            "backbone": context.profile.backbone("event").name,
+        }
+        return [
+            Outcome(values[name], s.n_expected, "ok", detail)
+            for name, s in zip(names, slots, strict=True)
+        ]
+
+    asks = tuple(Ask("event", (frame,), instance) for frame in frames)
+    return Measurement(_ID, slots, asks, compute)
+
+
+def conclude(scores: Sequence[Score], context: Context) -> list[Score]:
+    """Return the rollout's score a metric and variant: Eq. 1 with its zero rule."""
+    groups: dict[tuple[str, str], list[Score]] = {}
+    for score in scores:
+        if score.revisit is not None:
+            groups.setdefault((score.metric, score.variant), []).append(score)
+    return [_rollout(metric, variant, group) for (metric, variant), group in groups.items()]
+
+
+def _rollout(metric: str, variant: str, group: Sequence[Score]) -> Score:
+    def row(status: Status, value: float | None, detail: Mapping[str, Any]) -> Score:
+        return Score(
+            benchmark=_ID,
+            metric=metric,
+            variant=variant,
+            value=value,
+            n_valid=sum(s.value is not None for s in group),
+            n_expected=len(group),
+            status=status,
+            detail=dict(detail),
+        )
+
+    for status in ("error", "unavailable"):
+        broken = [s for s in group if s.status == status]
+        if broken:
+            return row(status, None, {"reason": broken[0].detail.get("reason")})
+    counted = [s for s in group if s.value is not None or s.status in _ZERO]
+    if not counted:
+        return row("not_applicable", None, {"reason": group[0].detail.get("reason")})
+    targets: dict[str | None, list[float | None]] = {}
+    for score in counted:
+        targets.setdefault(score.target, []).append(score.value)
+    per_target = {name: aggregate([values]) for name, values in targets.items()}
+    revisits = sorted({s.revisit for s in counted if s.revisit is not None})
+    curve = {
+        f"R{k}": float(np.mean([s.value or 0.0 for s in counted if s.revisit == k]))
+        for k in revisits
+    }
+    zeros = {status: sum(s.status == status for s in group) for status in _ZERO}
+    detail: dict[str, Any] = {
+        "curve": curve,
+        **zeros,
+        "backbone": counted[0].detail.get("backbone"),
+    }
+    if None not in per_target:
+        detail["targets"] = per_target
+    return row("ok", float(np.mean(list(per_target.values()))), detail)
