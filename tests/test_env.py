@@ -179,6 +179,9 @@ def test_truncation_after_max_frames():
     env.reset(seed=0)
     assert [env.step(0)[3] for _ in range(3)] == [False, False, True]
     assert env.t == 12, "the last chunk is whole"
+    endless = WorldEnv(toy_world.make(chunk=200), max_frames=None)
+    endless.reset(seed=0)
+    assert not any(endless.step(0)[3] for _ in range(4))
     text = WorldEnv(toy_world.make(reset_frames=9), control="plan", script=SHORT, max_frames=33)
     text.reset(seed=0)
     while not text.step(0)[3]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,11 +77,12 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         plan: A path to walk, instead of a script.
         render_mode: None, ``rgb_array`` (the last frame), or ``human`` where a window can open.
         max_frames: Frames after which an episode is truncated, counted without frames held before
-            a path begins; the last chunk is whole.
+            a path begins; the last chunk is whole. None: a plan ends only by itself.
         chunk_in_info: Whether ``info`` holds the chunk; wrappers can read the attribute ``chunk``.
 
     Attributes:
         world: The world.
+        world_options: Options the world was made with, where ``make_world_env`` made it.
         world_spec: ``world.spec``; ``spec`` is what Gymnasium made the environment from.
         control: See above.
         case: The case of this episode, or None.
@@ -105,7 +107,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         script: Script | str | None = None,
         plan: CameraPath | NDArray[np.float64] | Mapping[str, Any] | None = None,
         render_mode: str | None = None,
-        max_frames: int = 481,
+        max_frames: int | None = 481,
         chunk_in_info: bool = True,
     ) -> None:
         spec = world.spec
@@ -120,8 +122,12 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             )
         if control == "prompt" and spec.prompt != "chunk":
             raise Unsupported(f"{spec.name} takes no prompt between chunks; choose another control")
-        if isinstance(max_frames, bool) or not isinstance(max_frames, int) or max_frames < 2:
-            raise InvalidOption(f"max_frames must be a whole number >= 2, got {max_frames!r}")
+        if max_frames is not None and (
+            isinstance(max_frames, bool) or not isinstance(max_frames, int) or max_frames < 2
+        ):
+            raise InvalidOption(
+                f"max_frames must be None or a whole number >= 2, got {max_frames!r}"
+            )
         if case is not None and cases is not None:
             raise InvalidOption("give case or cases, not both")
         if script is not None and plan is not None:
@@ -130,6 +136,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             raise InvalidOption(f"cases must be a list of at least one case, got {cases!r}")
 
         self.world = world
+        self.world_options: dict[str, Any] = {}
         self.world_spec: WorldSpec = spec
         self.control: str = control
         self.max_frames = max_frames
@@ -218,9 +225,9 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         if path is not None and target is not None:
             moves = np.flatnonzero((target.poses != target.poses[0]).any(axis=(1, 2)))
             before = max(0, given - (int(moves[0]) if len(moves) else len(target)))
-        last = self.max_frames + before
+        last = sys.maxsize if self.max_frames is None else self.max_frames + before
         if path is not None:
-            if target is not None and len(target) > self.max_frames:
+            if target is not None and self.max_frames is not None and len(target) > self.max_frames:
                 gym.logger.warn(
                     f"the plan has {len(target)} frames but max_frames={self.max_frames} ends the "
                     "episode earlier; raise max_frames to walk it whole"
@@ -394,7 +401,9 @@ def make_world_env(world: str, **keywords: Any) -> WorldEnv:
     mine = {key: keywords.pop(key) for key in _KEYWORDS if key in keywords}
     loaded = load_world(world, **keywords)
     try:
-        return WorldEnv(loaded, **mine)
+        env = WorldEnv(loaded, **mine)
+        env.world_options = keywords
+        return env
     except BaseException:
         loaded.close()
         raise
