@@ -217,10 +217,10 @@ class Mark(NamedTuple):
 
 
 def range_plot(
-    lines: Sequence[tuple[str, Sequence[Mark]]], *, high: float = 1.0, width: int = 620
+    lines: Sequence[tuple[str, Sequence[Mark]]], *, high: float = 1.0, width: int = 760
 ) -> str:
     """Return a line a metric with its marks on one axis from 0 to ``high``."""
-    left, right, step, top = 230, 16, 22, 22
+    left, right, step, top = 300, 16, 22, 22
     height = top + step * len(lines) + 6
     parts = [_open(width, height)]
 
