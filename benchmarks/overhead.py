@@ -45,17 +45,19 @@ class InstantWorld:
         self._t = 0
 
     def reset(self, start: Start, *, seed: int, plan: CameraPath | None) -> Chunk:
+        """Return the first frame."""
         self._t = 0
         return self.step(np.eye(4)[None])
 
     def step(self, poses: NDArray[np.float64], prompt: str | None = None) -> Chunk:
+        """Return the next frame."""
         frame = self._frames[self._t % 32][None]
         self._t += 1
         truth = {"depth": self._depth, "ids": self._ids} if self.spec.truth else None
         return Chunk(frame, poses, truth)
 
     def close(self) -> None:
-        pass
+        """Hold nothing, free nothing."""
 
 
 def plan_of(frames: int) -> CameraPath:
