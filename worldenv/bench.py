@@ -8,7 +8,7 @@ import multiprocessing
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
@@ -19,9 +19,11 @@ from typing import Any, cast
 from worldenv import store
 from worldenv.case import Item, Suite, load_script, load_suite
 from worldenv.env import WorldEnv
-from worldenv.evaluators.engine import Engine, Summary, build_engine, load_profile
+from worldenv.evaluators.constants import CONSTANTS_VERSION
+from worldenv.evaluators.engine import Engine, Summary, build_engine
+from worldenv.evaluators.profile import load_profile
 from worldenv.evaluators.stats import Table
-from worldenv.rollout import InvalidRollout, Rollout
+from worldenv.rollout import InvalidRollout, Rollout, StorageError
 from worldenv.store import EpisodeRecord, Row, StoreError
 from worldenv.world import World, WorldEnvError
 from worldenv.worlds import load_world
@@ -88,6 +90,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         load_profile(self.profile)
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether the world under test is Reference-v0."""
+        return self.world in (REFERENCE, REFERENCE.removesuffix("-v0"))
+
+    @property
+    def is_perfect(self) -> bool:
+        """Whether the world under test forgets nothing by construction."""
+        return self.is_reference and not self.world_options.get("faults")
 
     @property
     def world_name(self) -> str:
@@ -159,7 +171,7 @@ def run(
         WorldEnvError: anything the caller can mend; what is done so far stays and is resumed.
     """
     settings = Settings(world, dict(world_options or {}), profile)
-    episodes = plan(suites, cases, seeds, controls=controls)
+    episodes = plan(settings, suites, cases, seeds, controls=controls)
     if shard is not None:
         episodes = take_shard(episodes, shard)
     folder = Path(out) if out is not None else new_folder()
@@ -175,13 +187,14 @@ def run(
 
 
 def plan(
+    settings: Settings,
     suites: Sequence[str] | None = None,
     cases: int | Sequence[str] | None = None,
     seeds: Sequence[int] = (0,),
     *,
     controls: bool = True,
 ) -> list[Episode]:
-    """Return the episodes of a run, in order; see ``run`` for the arguments.
+    """Return the episodes of a run, in order; see ``run`` for the other arguments.
 
     Raises:
         UnknownName: a suite or case does not exist.
@@ -200,7 +213,9 @@ def plan(
     ]
     if not episodes:
         raise WorldEnvError("No cases were selected; 'worldenv suites' lists what there is.")
-    return episodes + (_control_episodes(selected, seeds[0]) if controls else [])
+    if not controls:
+        return episodes
+    return episodes + _control_episodes(episodes, perfect=not settings.is_perfect)
 
 
 def _quick() -> list[Suite]:
@@ -234,21 +249,22 @@ def _named(suites: Sequence[str] | None, cases: int | Sequence[str] | None) -> l
     return chosen
 
 
-def _control_episodes(suites: Iterable[Suite], seed: int) -> list[Episode]:
-    """Return the controls of the first item a suite that is a scene of Reference-v0.
+def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Episode]:
+    """Return the controls of those items that are scenes of Reference-v0.
 
-    Items are chosen so that each benchmark has one, and the perfect world is walked on the same
-    items even where the world under test is itself perfect: every run shows the same columns.
+    The perfect world walks every item, since a score is read beside its ceiling on the same case;
+    the floors walk the first static item of each suite.
+
+    Args:
+        episodes: Episodes of the world under test.
+        perfect: Whether to walk the perfect world; it is its own ceiling.
     """
-    episodes = []
-    for suite in suites:
-        items = [item for item in suite if item.case.scene is not None and not item.case.event]
-        for item in items[:1]:
-            episodes += [
-                Episode(suite.id, suite.benchmark, dict(suite.options), item, seed, control)
-                for control in CONTROLS
-            ]
-    return episodes
+    scenes = [e for e in episodes if e.item.case.scene is not None]
+    found = [replace(e, control="perfect") for e in scenes if perfect and e.seed == scenes[0].seed]
+    for suite in dict.fromkeys(e.suite for e in scenes):
+        static = [e for e in scenes if e.suite == suite and e.item.case.event is None]
+        found += [replace(e, control=floor) for e in static[:1] for floor in ("amnesiac", "frozen")]
+    return found
 
 
 def take_shard(episodes: list[Episode], shard: tuple[int, int]) -> list[Episode]:
@@ -410,9 +426,7 @@ class Stage:
 
     def _load(self, control: str) -> World:
         if control:
-            own = self.settings.world in (REFERENCE, "Reference")
-            options = self.options(control) if own else {"faults": CONTROLS[control] or None}
-            return load_world(REFERENCE, **options)
+            return load_world(REFERENCE, **self.options(control))
         if isinstance(self.settings.world, str):
             return load_world(self.settings.world, **self.settings.world_options)
         return self.settings.world
@@ -421,11 +435,8 @@ class Stage:
         """Return the world options of a control: those of the run, with the control's faults."""
         if not control:
             return self.settings.world_options
-        options = self.settings.world_options if self._is_reference() else {}
-        return {**options, "faults": CONTROLS[control] or None}
-
-    def _is_reference(self) -> bool:
-        return self.settings.world in (REFERENCE, "Reference")
+        shared = self.settings.world_options if self.settings.is_reference else {}
+        return {**shared, "faults": CONTROLS[control] or None}
 
     def perform(
         self, episode: Episode, run: Path, progress: Progress
@@ -436,7 +447,7 @@ class Stage:
         """
         try:
             return self._perform(episode, run, progress)
-        except StoreError:
+        except (StoreError, StorageError):
             raise
         except Exception as error:  # a model may raise anything; the run must go on
             record = self._failure(episode, error)
@@ -491,7 +502,7 @@ class Stage:
             digest=digest,
             profile=self.settings.profile,
             backbones=engine.backbones,
-            constants_version=engine.constants_version,
+            constants_version=CONSTANTS_VERSION,
         )
 
     def _keep(
@@ -558,7 +569,7 @@ def walk(
 ) -> tuple[Engine, Summary]:
     """Walk an episode in a world, recording to ``folder`` and scoring while it runs."""
     env = ScoreMemory(
-        WorldEnv(world, control="plan", max_frames=None),
+        WorldEnv(world, control="plan", max_frames=sys.maxsize),
         benchmarks={episode.benchmark: episode.options},
         profile=profile,
     )
@@ -647,7 +658,7 @@ def estimate(settings: Settings, episodes: Sequence[Episode]) -> Estimate:
             n = len(load_script(episode.item.script).path(spec, episode.item.case))
             frames += n
             pixels += n * spec.size[0] * spec.size[1]
-        known = all(e.control for e in episodes) or stage._is_reference()
+        known = settings.is_reference or all(e.control for e in episodes)
     seconds = _TYPICAL_SECONDS * pixels / 256**2 if known else None
     basis = (
         "typical of two cores"

@@ -112,7 +112,7 @@ def bench(
     seeds = seed or [0]
     options = parse_options(world_option or [])
     settings = runner.Settings(world, options, profile)
-    episodes = runner.plan(suite, selected, seeds, controls=controls)
+    episodes = runner.plan(settings, suite, selected, seeds, controls=controls)
     parts = parse_shard(shard)
     if parts is not None:
         episodes = runner.take_shard(episodes, parts)

@@ -80,11 +80,12 @@ def _disk() -> Finding:
 
 
 def _display() -> Finding:
-    from worldenv.env import human_available
+    from worldenv.viewer import why_not
 
-    if human_available():
+    reason = why_not()
+    if reason is None:
         return Finding("human rendering", "ok", "tkinter, Pillow and a display are there")
-    return Finding("human rendering", "note", "needs tkinter, Pillow (extra 'view') and a display")
+    return Finding("human rendering", "note", reason)
 
 
 def _reference() -> Finding:

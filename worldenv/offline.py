@@ -10,9 +10,10 @@ from worldenv import store
 from worldenv.bench import Progress, Results, Settings, score_rollout
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
+from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.stats import Table
-from worldenv.rollout import Rollout, load_poses
+from worldenv.rollout import Rollout, load_poses, with_phases
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -88,7 +89,7 @@ def score(
             digest=rollout.digest,
             profile=settings.profile,
             backbones=engine.backbones,
-            constants_version=engine.constants_version,
+            constants_version=CONSTANTS_VERSION,
         ),
         digest=rollout.digest,
         constants_version=summary.constants_version,
@@ -172,22 +173,7 @@ def _open(source: Path, path: Path | None, script: str | None, case: Case | None
     else:
         assert script is not None
         poses = load_script(script).path(None, case)
-    return Rollout.from_video(source, poses, K=K, case=case)
-
-
-def with_phases(poses: CameraPath, script: str, case: Case | None) -> CameraPath:
-    """Return poses with the phases of a script that they walked.
-
-    Raises:
-        WorldEnvError: the script has another number of frames.
-    """
-    walked = load_script(script).path(None, case)
-    if len(walked) != len(poses):
-        raise WorldEnvError(
-            f"The pose file has {len(poses)} frames and script {script} has {len(walked)}; put "
-            "phases into the pose file instead."
-        )
-    return CameraPath(poses.poses, fps=poses.fps, phases=walked.phases, notes=poses.notes)
+    return Rollout.from_video(source, poses, K=K, case=case, script=script)
 
 
 def _silent(name: str, frames: int) -> None:

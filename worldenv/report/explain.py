@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv import store
-from worldenv.evaluators.metrics import correspondence
+from worldenv.evaluators.backbones.local import Sift
+from worldenv.evaluators.metrics.match import matched, verified
+from worldenv.evaluators.plan import pixels
 from worldenv.report.glossary import STATUS_MEANING, VARIANTS, entry
 from worldenv.report.page import format_value, thumbnail
 from worldenv.rollout import InvalidRollout, Rollout
@@ -192,14 +194,15 @@ def _figure(picture: NDArray[np.uint8], label: str) -> str:
 
 def _with_mask(rollout: Rollout, frame: int, row: Row) -> NDArray[np.uint8]:
     """Return a frame with the outline of what truth shows of the target's category."""
-    picture = rollout.frames(frame, frame + 1)[0].copy()
+    picture: NDArray[np.uint8] = rollout.frames(frame, frame + 1)[0].copy()
     targets = () if rollout.case is None else rollout.case.targets
     nouns = {t.noun for t in targets if row.target in (None, t.name)}
     if rollout.truth is None or not nouns or row.target is None:
         return picture
-    ids, state = rollout.truth.ids(frame), rollout.truth.state(frame)
-    if ids is None or state is None:
+    truth = rollout.truth.read(frame, frame + 1)
+    if not all(truth["recorded"].get(key, [False])[0] for key in ("ids", "state")):
         return picture
+    ids, state = truth["ids"][0], truth["state"][0]
     shown = [int(i) for i, thing in state["instances"].items() if thing["category"] in nouns]
     mask = np.isin(ids, shown).astype(np.uint8)
     outline, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
@@ -209,9 +212,12 @@ def _with_mask(rollout: Rollout, frame: int, row: Row) -> NDArray[np.uint8]:
 
 def draw_matches(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return two frames side by side with their matches: inliers green, others red."""
-    found = correspondence(a, b)
-    picture = np.concatenate([a, b], axis=1).copy()
-    for p, q, inlier in zip(found.first, found.second, found.inliers, strict=True):
+    ask = pixels(0)
+    first, second = Sift().compute([ask, ask], [(a,), (b,)])
+    pairs = matched(first, second)
+    points, others = first.points[pairs[:, 0]], second.points[pairs[:, 1]]
+    picture: NDArray[np.uint8] = np.concatenate([a, b], axis=1)
+    for p, q, inlier in zip(points, others, verified(points, others), strict=True):
         colour = (40, 200, 80) if inlier else (230, 60, 60)
         start = (round(float(p[0])), round(float(p[1])))
         end = (round(float(q[0])) + a.shape[1], round(float(q[1])))

@@ -74,12 +74,12 @@ def line_plot(
     for index, (name, values, heights) in enumerate(series):
         colour = PALETTE[index % len(PALETTE)]
         points: list[str] = []
-        for x, y in zip(values, heights, strict=True):
-            if y is None:
+        for x, height_of in zip(values, heights, strict=True):
+            if height_of is None:
                 parts.append(_polyline(points, colour))
                 points = []
                 continue
-            px, py = at(x, y)
+            px, py = at(x, height_of)
             points.append(f"{px:.1f},{py:.1f}")
             parts.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="3" fill="{colour}"/>')
         parts.append(_polyline(points, colour))
