@@ -17,8 +17,7 @@ truncated = False
 while not truncated:
     observation, reward, terminated, truncated, info = env.step(0)
     for score in info.get("memory", ()):
-        print(
-            f"frame {info['t']}: {score.metric} R{score.revisit} = {score.value} ({score.status})"
-        )
+        if score.revisit is not None and score.value is not None:
+            print(f"frame {info['t']}: {score.metric} at R{score.revisit} is {score.value:.3f}")
 print("recorded in", info["rollout"])
 env.close()
