@@ -13,8 +13,11 @@ HALF = np.array([6.0, 2.0, 6.0])
 class ToyWorld:
     """Renders a box of checks whose colours come from the seed; the camera starts in its middle."""
 
-    def __init__(self, spec: WorldSpec) -> None:
+    def __init__(self, spec: WorldSpec, forget: bool = False) -> None:
         self.spec = spec
+        self.forget = forget
+        self._seen: dict[int, int] = {}
+        self._t = 0
         self.closed = 0
         self.prompts: list[str | None] = []
         self.plan: CameraPath | None = None
@@ -31,7 +34,9 @@ class ToyWorld:
         if self.spec.drive == "plan" and plan is None:
             raise PlanRequired("the toy needs a plan")
         self.plan, self.prompts, self.asked = plan, [], []
-        self._colours = np.random.default_rng(seed).integers(0, 256, (6, 16, 16, 3), np.uint8)
+        self._random = np.random.default_rng(seed)
+        self._colours = self._random.integers(0, 256, (6, 16, 16, 3), np.uint8)
+        self._seen, self._t = {}, 0
         return self._render(np.tile(np.eye(4), (self.spec.reset_frames, 1, 1)))
 
     def step(self, poses: np.ndarray, prompt: str | None = None) -> Chunk:
@@ -66,6 +71,11 @@ class ToyWorld:
         first = np.where(axis == 0, cell[..., 1], cell[..., 0])
         second = np.where(axis == 2, cell[..., 1], cell[..., 2])
         wall = 2 * axis + side
+        self._t += 1
+        for i in np.unique(wall).tolist() if self.forget else ():
+            if self._t - self._seen.get(i, self._t) > 16:
+                self._colours[i] = self._random.integers(0, 256, (16, 16, 3), np.uint8)
+            self._seen[i] = self._t
         return (
             self._colours[wall, first, second],
             depth.astype(np.float32),
@@ -82,9 +92,13 @@ def make(
     drive: str = "stream",
     reset_frames: int = 1,
     prompt: str = "none",
+    forget: bool = False,
     **fields: Any,
 ) -> ToyWorld:
-    """Return a toy world; other fields go to its WorldSpec."""
+    """Return a toy world; other fields go to its WorldSpec.
+
+    With ``forget`` a wall gets other colours when it was out of view for more than 16 frames.
+    """
     K = intrinsics(size, fov)
     spec = WorldSpec(
         name="Toy",
@@ -101,4 +115,4 @@ def make(
         truth=("pose", "depth", "ids", "state"),
         **fields,
     )
-    return ToyWorld(spec)
+    return ToyWorld(spec, forget)

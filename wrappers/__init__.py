@@ -7,6 +7,7 @@
 """
 
 from worldenv.wrappers.memory import ScoreMemory
+from worldenv.wrappers.probe import ProbeReward
 from worldenv.wrappers.record import RecordRollout
 
-__all__ = ["RecordRollout", "ScoreMemory"]
+__all__ = ["ProbeReward", "RecordRollout", "ScoreMemory"]
