@@ -58,7 +58,7 @@ class PoseObservation(gym.Wrapper[Any, Any, Any, Any]):
         rest = [np.sin(angle), np.cos(angle), pitch / 90, np.tanh(self._turned / 360)]
         used = min(1.0, (info["t"] + 1) / self._budget)
         values = np.array([*np.tanh(pose[:3, 3]), *rest, used])
-        return np.clip(values, -1, 1).astype(np.float32)
+        return np.asarray(np.clip(values, -1, 1), dtype=np.float32)
 
 
 @dataclass(frozen=True)

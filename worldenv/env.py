@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,8 +11,18 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from worldenv.camera import CameraPath, Primitive, integrate, walk, yaw_pitch
-from worldenv.case import Case, Script, load_case, load_script, load_suite
+from worldenv.actions import (
+    CONTROLS,
+    PROMPT_LENGTH,
+    InvalidAction,
+    Motion,
+    action_space,
+    read_index,
+    read_twists,
+)
+from worldenv.camera import CameraPath, Primitive
+from worldenv.case import Case, Script
+from worldenv.choose import InvalidOption, resolve_case, resolve_plan, resolve_script, script_of
 from worldenv.viewer import Viewer, why_not
 from worldenv.world import (
     Chunk,
@@ -39,17 +48,7 @@ __all__ = [
     "make_world_env",
 ]
 
-CONTROLS = ("plan", "primitive", "twist", "path", "prompt")
 RESET_OPTIONS = ("case", "plan", "script")
-PROMPT_LENGTH = 2000
-
-
-class InvalidAction(WorldEnvError):
-    """An action lies outside the action space."""
-
-
-class InvalidOption(WorldEnvError):
-    """A keyword or reset option has a value that cannot be used."""
 
 
 class ResetNeeded(WorldEnvError):
@@ -141,14 +140,14 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         self.control: str = control
         self.max_frames = max_frames
         self.chunk_in_info = chunk_in_info
-        self._case = None if case is None else _resolve_case(case)
-        self._cases = None if cases is None else [_resolve_case(c) for c in cases]
-        self._script = _resolve_script(script)
-        self._plan = None if plan is None else _resolve_plan(plan, spec)
+        self._case = None if case is None else resolve_case(case)
+        self._cases = None if cases is None else [resolve_case(c) for c in cases]
+        self._script = resolve_script(script)
+        self._plan = None if plan is None else resolve_plan(plan, spec)
 
         width, height = spec.size
         self.observation_space = spaces.Box(0, 255, (height, width, 3), np.uint8)
-        self.action_space = _action_space(spec, control)
+        self.action_space = action_space(spec, control)
         modes = ["rgb_array"] if why_not() is not None else ["rgb_array", "human"]
         self.metadata = {"render_modes": modes, "render_fps": spec.fps}
         if render_mode not in (None, "rgb_array", "human"):
@@ -165,8 +164,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         self._steps = 0
         self._last = 0
         self._prompts: tuple[tuple[int, str], ...] = ()
-        self._state = np.zeros(5)
-        self._pose = np.eye(4)
+        self._motion = Motion(spec)
         self._over = True
 
     @property
@@ -236,7 +234,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         self.case, self.script, self.path = case, script_name, path
         self._prompts = tuple((0 if f == 0 else f + before, text) for f, text in prompts)
         self._chunk, self.t, self._steps, self._last = chunk, given - 1, 0, last
-        self._state, self._pose = np.zeros(5), np.eye(4)
+        self._motion = Motion(spec)
         self._over = False
         return self._observe()
 
@@ -303,18 +301,18 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             raise InvalidOption("give script or plan in options, not both")
         chosen = self._case
         if options.get("case") is not None:
-            chosen = _resolve_case(options["case"])
+            chosen = resolve_case(options["case"])
         elif self._cases is not None:
             chosen = self._cases[int(self.np_random.integers(len(self._cases)))]
         case, brought = (None, None) if chosen is None else chosen
         if options.get("plan") is not None:
-            return case, None, _resolve_plan(options["plan"], self.world_spec)
+            return case, None, resolve_plan(options["plan"], self.world_spec)
         if options.get("script") is not None:
-            return case, _resolve_script(options["script"]), None
+            return case, resolve_script(options["script"]), None
         if brought is not None:
             return case, brought, None
         if self._script is None and self._plan is None and self.control == "plan":
-            return case, _script_of(case), None
+            return case, script_of(case), None
         return case, self._script, self._plan
 
     def _target(
@@ -341,51 +339,18 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         if self.control == "prompt":
             if not isinstance(action, str) or len(action) > PROMPT_LENGTH:
                 raise InvalidAction(f"expected a text of up to {PROMPT_LENGTH} characters")
-            return self._pose[None].repeat(n, 0), action
+            return self._motion.held(n), action
         if self.control in ("plan", "primitive"):
             assert isinstance(self.action_space, spaces.Discrete)
-            choice = _index(action, int(self.action_space.n))
+            choice = read_index(action, int(self.action_space.n))
             if self.control == "primitive":
-                return self._walked(Primitive[self.world_spec.primitives[choice]], n), prompt
+                return self._motion.primitive(
+                    Primitive[self.world_spec.primitives[choice]], n
+                ), prompt
             assert self.path is not None
             return self.path.poses[self.t + 1 : self.t + 1 + n], prompt
-        rows = _twists(action, self.action_space.shape or ()) * self.world_spec.max_twist
-        return self._composed(rows[:n] if rows.ndim == 2 else np.tile(rows, (n, 1))), prompt
-
-    def _walked(self, primitive: Primitive, n: int) -> NDArray[np.float64]:
-        """Return n poses of a primitive, walking level whatever the pitch."""
-        amount = self.world_spec.step_of(primitive)
-        count = np.arange(1, n + 1) * amount
-        state = np.tile(self._state, (n, 1))
-        heading = np.radians(self._state[3])
-        ahead = np.array([np.sin(heading), 0.0, np.cos(heading)])
-        aside = np.array([np.cos(heading), 0.0, -np.sin(heading)])
-        if primitive in (Primitive.FORWARD, Primitive.BACKWARD):
-            state[:, :3] += (1 if primitive is Primitive.FORWARD else -1) * count[:, None] * ahead
-        elif primitive in (Primitive.RIGHT, Primitive.LEFT):
-            state[:, :3] += (1 if primitive is Primitive.RIGHT else -1) * count[:, None] * aside
-        elif primitive in (Primitive.YAW_RIGHT, Primitive.YAW_LEFT):
-            state[:, 3] += (1 if primitive is Primitive.YAW_RIGHT else -1) * count
-        elif primitive in (Primitive.PITCH_UP, Primitive.PITCH_DOWN):
-            limit = self.world_spec.pitch_limit
-            state[:, 4] += (1 if primitive is Primitive.PITCH_UP else -1) * count
-            if limit is not None:
-                state[:, 4] = np.clip(state[:, 4], -limit, limit)
-        self._state = state[-1]
-        return walk(state[:, :3], state[:, 3], state[:, 4])
-
-    def _composed(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return poses that compose twists (n, 6); a turn past the pitch limit is not made."""
-        limit = self.world_spec.pitch_limit
-        poses = np.empty((len(rows), 4, 4))
-        for i in range(len(rows)):
-            pose = self._pose @ integrate(rows[i : i + 1])[1]
-            if limit is not None:
-                before, after = abs(yaw_pitch(np.stack([self._pose, pose]))[:, 1])
-                if after > limit + 1e-6 and after > before:
-                    pose[:3, :3] = self._pose[:3, :3]
-            poses[i] = self._pose = pose
-        return poses
+        rows = read_twists(action, self.action_space.shape or ()) * self.world_spec.max_twist
+        return self._motion.twists(rows[:n] if rows.ndim == 2 else np.tile(rows, (n, 1))), prompt
 
 
 def make_world_env(world: str, **keywords: Any) -> WorldEnv:
@@ -419,83 +384,3 @@ _KEYWORDS = (
     "max_frames",
     "chunk_in_info",
 )
-
-
-def _action_space(spec: WorldSpec, control: str) -> spaces.Space[Any]:
-    if control == "plan":
-        return spaces.Discrete(1)
-    if control == "primitive":
-        return spaces.Discrete(len(spec.primitives))
-    if control == "prompt":
-        return spaces.Text(PROMPT_LENGTH, charset=string.printable)
-    rows = (max(spec.first_chunk, spec.chunk), 6) if control == "path" else (6,)
-    return spaces.Box(-1.0, 1.0, rows, np.float32)
-
-
-def _index(action: Any, count: int) -> int:
-    array = np.asarray(action)
-    if array.size != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidAction(f"expected a whole number from 0 to {count - 1}, got {action!r}")
-    choice = int(array.reshape(()))
-    if not 0 <= choice < count:
-        raise InvalidAction(f"expected a whole number from 0 to {count - 1}, got {choice}")
-    return choice
-
-
-def _twists(action: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    try:
-        rows = np.asarray(action, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.empty(0)
-    if rows.shape != shape:
-        raise InvalidAction(f"expected numbers of shape {shape}, got shape {np.shape(action)}")
-    if not (abs(rows) <= 1 + 1e-6).all():
-        raise InvalidAction(f"expected values from -1 to 1, got {rows.min():g} to {rows.max():g}")
-    return np.clip(rows, -1, 1)
-
-
-def _resolve_case(case: Any) -> tuple[Case, Script | None]:
-    """Return a case, and the script that stands behind its ``@``."""
-    if isinstance(case, Case):
-        return case, None
-    if not isinstance(case, str):
-        raise InvalidOption(f"expected a Case or its id, got {type(case).__name__}")
-    name, _, script = case.partition("@")
-    return load_case(name), load_script(script) if script else None
-
-
-def _resolve_script(script: Any) -> Script | None:
-    if script is None or hasattr(script, "path"):
-        known: Script | None = script
-        return known
-    if not isinstance(script, str):
-        raise InvalidOption(f"expected a Script or its name, got {type(script).__name__}")
-    return load_script(script)
-
-
-def _resolve_plan(plan: Any, spec: WorldSpec) -> CameraPath:
-    if isinstance(plan, CameraPath):
-        path = plan
-    elif isinstance(plan, Mapping):
-        path = CameraPath.from_dict(dict(plan))
-    elif isinstance(plan, (np.ndarray, list, tuple)):
-        path = CameraPath(np.asarray(plan, dtype=np.float64), fps=spec.fps)
-    else:
-        raise InvalidOption(
-            f"plan must be a CameraPath or poses (n, 4, 4), got {type(plan).__name__}"
-        )
-    if path.fps == spec.fps:
-        return path
-    note = f"given at {path.fps:g} frames a second, walked one pose a frame at {spec.fps:g}"
-    return CameraPath(path.poses, fps=spec.fps, phases=path.phases, notes=(*path.notes, note))
-
-
-def _script_of(case: Case | None) -> Script | None:
-    """Return the first script that the case's suite walks it with, None when there is none."""
-    if case is None:
-        return None
-    try:
-        items = load_suite(case.id.split("/")[0]).items
-    except UnknownName:
-        return None
-    return next((load_script(item.script) for item in items if item.case.id == case.id), None)
