@@ -22,9 +22,9 @@ _ORIENTATIONS = 8
 class Descriptor:
     """Answers ``embed`` (and ``place``) with unit vectors.
 
-    ``Ask(role, (frame,))`` gives the vector of the frame; ``Ask(role, (frame,), noun)`` gives
-    track -> (Region without its mask, vector) for every region that ``segment`` finds for the
-    noun and that is large enough.
+    ``Ask(role, (frame,))`` gives the vector of the frame; ``Ask(role, (frame,), subject)`` gives
+    track -> (Region without its mask, vector) for every region of the ``cutout`` that is large
+    enough.
     """
 
     name = "colour-gradient-descriptor"
@@ -36,15 +36,15 @@ class Descriptor:
         self._role = role
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the frame, and the regions where a noun is given."""
-        frame = pixels(ask.frames[0])
-        return (frame, Ask("segment", ask.frames, ask.subject)) if ask.subject else (frame,)
+        """Return the frame, or its cutout where a subject is given."""
+        whole = pixels(ask.frames[0])
+        return (Ask("cutout", ask.frames, ask.subject) if ask.subject else whole,)
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Describe every frame or its regions."""
         return [
-            describe_regions(values[0], values[1]) if len(values) == 2 else describe(values[0])
-            for values in inputs
+            describe_regions(*value) if isinstance(value, tuple) else describe(value)
+            for (value,) in inputs
         ]
 
 
