@@ -127,6 +127,16 @@ class Engine:
         }
 
     @property
+    def path(self) -> CameraPath:
+        """The target path that was planned on."""
+        return self._context.path
+
+    @property
+    def backbones(self) -> dict[str, dict[str, str]]:
+        """Role -> name, revision and checksum of the backbones that the plan asks."""
+        return self._profile.identity()
+
+    @property
     def held(self) -> int:
         """Number of answers that are kept at the moment."""
         return sum(node.answer is not _MISSING for node in self._nodes.values())

@@ -37,6 +37,7 @@ __all__ = [
     "overall_nmr",
     "plan",
     "short_pairs",
+    "tabled_nmr",
     "tabulate",
 ]
 
@@ -265,7 +266,7 @@ def tabulate(rows: Sequence[Any]) -> list[Table]:
     cells, tabled = [], defaultdict(list)
     for (control, script, metric), group in grouped(mine, "control", "script", "metric").items():
         by_variant = grouped(group, "variant")
-        nmr, used = _tabled(group)
+        nmr, used = tabled_nmr(group)
         if metric == "overall" or ("nmr",) not in by_variant:
             continue
         if nmr is not None:
@@ -328,8 +329,14 @@ def tabulate(rows: Sequence[Any]) -> list[Table]:
     return tables
 
 
-def _tabled(rows: Sequence[Any]) -> tuple[float | None, int]:
-    """Return (NMR, videos used) of one metric and script: ratio of means a seed, then the mean."""
+def tabled_nmr(rows: Sequence[Any]) -> tuple[float | None, int]:
+    """Return (NMR, videos used) of one metric and script: ratio of means a seed, then the mean.
+
+    ``mean MG / (mean DR + 1e-8)`` over the videos with DR > 1e-8. Source: R2M-Bench section 5.1.
+
+    Args:
+        rows: Score rows with the variants ``mg`` and ``dr``.
+    """
     ratios, used = [], 0
     for group in grouped(rows, "seed").values():
         mg = {r.episode: r.value for r in group if r.variant == "mg" and r.value is not None}

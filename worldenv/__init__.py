@@ -3,6 +3,8 @@
 ``import worldenv`` registers the environment ids; ``gym.make("worldenv:Reference-v0")`` does both.
 """
 
+from gymnasium.envs.registration import register, registry
+
 from worldenv.camera import CameraPath, Primitive
 from worldenv.world import (
     Chunk,
@@ -16,6 +18,7 @@ from worldenv.world import (
     WorldEnvError,
     WorldSpec,
 )
+from worldenv.worlds import WORLDS, InvalidWorld, load_world
 
 __version__ = "0.1.0"
 
@@ -23,6 +26,7 @@ __all__ = [
     "CameraPath",
     "Chunk",
     "GenerationFailed",
+    "InvalidWorld",
     "PlanRequired",
     "Primitive",
     "Start",
@@ -32,4 +36,10 @@ __all__ = [
     "World",
     "WorldEnvError",
     "WorldSpec",
+    "load_world",
 ]
+
+for _name in WORLDS:
+    # A reload stays silent.
+    if f"{_name}-v0" not in registry:
+        register(f"{_name}-v0", entry_point="worldenv.env:make_world_env", kwargs={"world": _name})

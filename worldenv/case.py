@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath
-from worldenv.world import Start, UnknownName, WorldSpec, to_plain
+from worldenv.world import Start, UnknownName, Unsupported, WorldSpec, check_image, to_plain
 
 BENCHMARKS = ("worldmembench", "mbench", "r2m")
 
@@ -60,7 +61,7 @@ class Case:
         id: ``suite/category/number``, e.g. ``worldmembench/object/012``.
         category: E.g. ``human``, ``object``, ``environment``, ``dynamic``.
         scene: Scene of the world's own that the case starts in (``Start.scene``).
-        image: Path of a conditioning image, relative to the suite's folder.
+        image: Path of a conditioning image.
         prompt: Text of the scene.
         prompts: One prompt a segment for text-continuation scripts.
         targets: What must still be there on return.
@@ -82,10 +83,26 @@ class Case:
     size: tuple[int, int] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
-    def start(self) -> Start:
-        """Return what an episode of this case begins from."""
+    def start(self, spec: WorldSpec | None = None) -> Start:
+        """Return what an episode of this case begins from.
+
+        Args:
+            spec: The world that will walk it. One that starts from an image gets the case's own
+                image, or the first view of its scene in Reference-v0 at the world's size.
+
+        Raises:
+            Unsupported: the case's image cannot be read.
+        """
         K = None if self.K is None else np.array(self.K)
-        return Start(image=None, prompt=self.prompt, K=K, scene=self.scene)
+        image = None
+        if self.image is not None:
+            image = _read_image(self.image)
+        elif spec is not None and spec.image_start and self.scene is not None:
+            from worldenv.worlds.reference import first_view
+
+            K = spec.intrinsics()
+            image = first_view(self.scene, spec.size, K)
+        return Start(image=image, prompt=self.prompt, K=K, scene=self.scene)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as plain JSON values."""
@@ -114,6 +131,15 @@ class Case:
         return cls(**values)
 
 
+def _read_image(path: str) -> NDArray[np.uint8]:
+    import cv2
+
+    data = cv2.imread(path, cv2.IMREAD_COLOR)
+    if data is None:
+        raise Unsupported(f"Cannot read the image {path}; expected a local PNG or JPEG file.")
+    return check_image(data[..., ::-1])
+
+
 class Policy(Protocol):
     """Acts like a stable-baselines3 model."""
 
@@ -133,11 +159,20 @@ class Script(Protocol):
 
     name: str
 
-    def path(self, spec: WorldSpec | None = None, case: Case | None = None) -> CameraPath:
-        """Return the target path; None gives the defaults of the published table."""
+    def path(
+        self,
+        spec: WorldSpec | None = None,
+        case: Case | None = None,
+        control: str = "plan",
+    ) -> CameraPath:
+        """Return the target path; None gives the defaults of the published table.
+
+        Where motion comes in quanta (``spec.discrete``, or control ``primitive``) the path has the
+        same angles and distances in its own number of frames, and ``notes`` say what was lost.
+        """
         ...
 
-    def policy(self, spec: WorldSpec, control: str) -> Policy:
+    def policy(self, spec: WorldSpec, control: str, case: Case | None = None) -> Policy:
         """Return a policy that walks the script in a world of that spec and control mode."""
         ...
 
@@ -224,7 +259,8 @@ def load_script(name: str, **arguments: Any) -> Script:
     Arguments may also stand in the name: ``mbench:exit_reenter(motion=strafe)``.
 
     Raises:
-        UnknownName: there is no such script.
+        UnknownName: there is no such script, or it has no such argument.
+        Unsupported: the arguments do not fit.
     """
     match = re.fullmatch(r"(\w+:\w+)(?:\((.*)\))?", name)
     plain = match.group(1) if match else name
@@ -235,9 +271,15 @@ def load_script(name: str, **arguments: Any) -> Script:
         key, _, text = pair.partition("=")
         arguments.setdefault(key.strip(), _number(text.strip()))
     module, function = plain.split(":")
-    script: Script = getattr(importlib.import_module(f"worldenv.policies.{module}"), function)(
-        **arguments
-    )
+    build = getattr(importlib.import_module(f"worldenv.policies.{module}"), function)
+    known = inspect.signature(build).parameters
+    for key in arguments:
+        if key not in known:
+            raise UnknownName(f"argument of {plain}", key, known)
+    try:
+        script: Script = build(**arguments)
+    except (TypeError, ValueError) as error:
+        raise Unsupported(f"{plain} cannot be built from {arguments}: {error}") from error
     return script
 
 

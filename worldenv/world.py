@@ -24,6 +24,8 @@ __all__ = [
     "WorldEnvError",
     "WorldSpec",
     "check_chunk",
+    "check_image",
+    "fit_path",
     "nearest_name",
     "to_plain",
 ]
@@ -132,6 +134,10 @@ class WorldSpec:
         state: ``native`` (the model's memory goes on between chunks), ``reanchored`` (each chunk
             restarts from stored frames, so a memory score measures the wrapper) or ``whole``.
         backend: Which code runs; never mixed in a table.
+        reset_frames: Frames that ``reset`` returns: 1 for an image world, the first chunk of a
+            text world.
+        discrete: Whether each frame can only move one primitive by its quantum; a world that
+            takes float poses is not discrete, whatever ``quantum`` says.
         deterministic: Whether equal seeds give equal bits.
         stand_in: Whether frames come from another world; such runs enter no comparison.
         weights_revision: Revision of the weights, empty when there are none.
@@ -158,6 +164,8 @@ class WorldSpec:
     context_policies: Tuple[str, ...] = ()
     state: str = "native"
     backend: str = "official"
+    reset_frames: int = 1
+    discrete: bool = False
     deterministic: bool = True
     stand_in: bool = False
     weights_revision: str = ""
@@ -168,6 +176,8 @@ class WorldSpec:
         width, height = self.size
         if width < 1 or height < 1:
             raise ValueError("size must be at least 1 x 1 pixel, got {}".format(self.size))
+        if self.reset_frames < 1:
+            raise ValueError("reset_frames must be at least 1, got {}".format(self.reset_frames))
         if self.chunk < 1 or self.first_chunk < 1:
             raise ValueError(
                 "chunk and first_chunk count new frames of a step and must be at least 1, got "
@@ -254,6 +264,55 @@ class World(Protocol):
     def close(self) -> None:
         """Free what the world holds; may be called twice."""
         ...
+
+
+def fit_path(path: CameraPath, spec: WorldSpec, given: Optional[int] = None) -> CameraPath:
+    """Return ``path`` as a world walks it: in whole chunks, and held while frames are given.
+
+    Frames that reset returns show a camera at rest, so a path that moves earlier is prefixed with
+    held frames; its end is padded with held frames to a whole chunk. Added frames have no phase.
+
+    Args:
+        path: The target path.
+        spec: The world's spec.
+        given: Frames that reset returned, None for ``spec.reset_frames``.
+    """
+    given = spec.reset_frames if given is None else given
+    moved = np.flatnonzero((path.poses != path.poses[0]).any(axis=(1, 2)))
+    still = int(moved[0]) if len(moved) else len(path)
+    before = max(0, given - still)
+    steps_end = given + spec.first_chunk
+    total = before + len(path)
+    # One step is always walked, even of a path that reset has shown whole.
+    after = steps_end - total if total <= steps_end else -(total - steps_end) % spec.chunk
+    if not before and not after:
+        return path
+    poses = np.concatenate(
+        [path.poses[:1].repeat(before, 0), path.poses, path.poses[-1:].repeat(after, 0)]
+    )
+    phases: Tuple[Optional[str], ...] = path.phases or (None,) * len(path)
+    phases = (None,) * before + phases + (None,) * after
+    return CameraPath(poses, fps=path.fps, phases=phases, notes=path.notes)
+
+
+def check_image(image: Any) -> np.ndarray:
+    """Return a conditioning image as a contiguous array.
+
+    Raises:
+        Unsupported: it is not (height, width, 3) uint8.
+    """
+    if (
+        not isinstance(image, np.ndarray)
+        or image.dtype != np.uint8
+        or image.ndim != 3
+        or image.shape[2] != 3
+        or image.size == 0
+    ):
+        got = "{} {}".format(getattr(image, "dtype", type(image).__name__), np.shape(image))
+        raise Unsupported(
+            "a start image must be a uint8 array (height, width, 3), got {}".format(got)
+        )
+    return np.ascontiguousarray(image)
 
 
 def check_chunk(chunk: Chunk, spec: WorldSpec, expected: Optional[int]) -> Chunk:

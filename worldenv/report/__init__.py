@@ -1,1 +1,1 @@
-"""The self-contained HTML report."""
+"""Reports: the summary table, the self-contained HTML page, and the explanation of one score."""

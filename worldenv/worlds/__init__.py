@@ -1,1 +1,109 @@
-"""Worlds: one module or package each."""
+"""Worlds: one module or package each, found by name, by module or by file."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from worldenv.world import UnknownName, World, WorldEnvError, WorldSpec
+
+WORLDS: dict[str, str] = {"Reference": "worldenv.worlds.reference:make"}
+"""World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
+
+
+class InvalidWorld(WorldEnvError):
+    """What a factory returned is no World, or the factory cannot be loaded."""
+
+
+def load_world(name: str, **options: Any) -> World:
+    """Return a new world.
+
+    Args:
+        name: An id (``Reference-v0``, ``Reference``), ``module:factory`` or ``file.py:factory``
+            (``file.py`` alone means its function ``make``).
+        options: Keywords of the factory.
+
+    Raises:
+        UnknownName: there is no such world, or its factory has no such option.
+        InvalidWorld: the module or file cannot be loaded, or returns something else.
+    """
+    factory = _factory(name)
+    try:
+        parameters = list(inspect.signature(factory).parameters.values())
+    except ValueError:
+        # Some factories written in C tell nothing of their arguments.
+        parameters = []
+    if parameters and not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        for option in options:
+            if option not in known:
+                raise UnknownName(f"option of world {name!r}:", option, known)
+    world = factory(**options)
+    missing = [method for method in ("reset", "step", "close") if not hasattr(world, method)]
+    if missing or not isinstance(getattr(world, "spec", None), WorldSpec):
+        raise InvalidWorld(
+            f"{name} returned a {type(world).__name__}; expected a World with spec: WorldSpec, "
+            "reset, step and close"
+        )
+    checked: World = world
+    return checked
+
+
+def _factory(name: str) -> Callable[..., Any]:
+    place, _, function = name.rpartition(":")
+    if name.endswith(".py"):
+        place, function = name, "make"
+    if not place:
+        plain = re.sub(r"-v\d+$", "", name)
+        if plain not in WORLDS or name not in (plain, f"{plain}-v0"):
+            raise UnknownName("world", name, [f"{world}-v0" for world in WORLDS])
+        place, function = WORLDS[plain].split(":")
+    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+    factory = getattr(module, function, None)
+    if not callable(factory):
+        found = [n for n, v in vars(module).items() if callable(v) and not n.startswith("_")]
+        raise UnknownName(f"factory in {place}:", function, found)
+    made: Callable[..., Any] = factory
+    return made
+
+
+def _load_module(place: str) -> Any:
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        # An import that fails inside the module is the module's own trouble.
+        if error.name is not None and (place == error.name or place.startswith(error.name + ".")):
+            raise InvalidWorld(
+                f"There is no module {place!r}; give an id such as Reference-v0, module:factory "
+                "or file.py:factory"
+            ) from error
+        raise InvalidWorld(f"{place} needs a module that is absent: {error}") from error
+
+
+def _load_file(file: Path) -> Any:
+    if not file.is_file():
+        raise InvalidWorld(f"There is no file {str(file)!r} to load a world from")
+    # The name is made from the path, so that classes of the file can be found again by pickle.
+    name = "worldenv_file_" + re.sub(r"\W", "_", str(file.resolve()))
+    if name in sys.modules:
+        return sys.modules[name]
+    loader = importlib.util.spec_from_file_location(name, file)
+    if loader is None or loader.loader is None:
+        raise InvalidWorld(f"{file} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(loader)
+    sys.modules[name] = module
+    try:
+        loader.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InvalidWorld(f"{file} broke while loading: {error!r}") from error
+    return module
+
+
+__all__ = ["WORLDS", "InvalidWorld", "load_world"]

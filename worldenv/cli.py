@@ -1,0 +1,411 @@
+"""The command line: bench, score, report, collect, explain, worlds, suites, doctor."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as RichTable
+
+from worldenv.world import WorldEnvError
+
+if TYPE_CHECKING:
+    from worldenv.bench import Estimate, Results
+    from worldenv.evaluators.stats import Table
+
+app = typer.Typer(
+    name="worldenv",
+    help="Measure what video world models remember.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+# A pipe has no width; rich would take 80 columns and cut the numbers.
+_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
+console = Console(width=_WIDTH)
+errors = Console(stderr=True)
+
+World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
+WorldOption = Annotated[
+    list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
+]
+Profile = Annotated[str, typer.Option("--profile", help="Which backbones measure.")]
+RunFolder = Annotated[Path, typer.Argument(help="Run folder that 'worldenv bench' wrote.")]
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line, never a traceback."""
+    try:
+        app(standalone_mode=False)
+    except WorldEnvError as error:
+        fail(str(error))
+    except KeyboardInterrupt:
+        errors.print(
+            "Interrupted; finished episodes are kept. The same command with the same "
+            "--out resumes.",
+            style="yellow",
+        )
+        sys.exit(130)
+    except typer.Abort:
+        sys.exit(130)
+    except Exception as error:
+        # Click's own usage errors know how to show themselves.
+        show = getattr(error, "show", None)
+        if show is None:
+            raise
+        show()
+        sys.exit(getattr(error, "exit_code", 2))
+
+
+def fail(message: str) -> None:
+    """Print a one-line error and exit with 2."""
+    errors.print(f"[bold red]Error:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
+    sys.exit(2)
+
+
+@app.command()
+def bench(
+    world: World = "Reference-v0",
+    world_option: WorldOption = None,
+    suite: Annotated[
+        list[str] | None,
+        typer.Option("--suite", help="Suite id, repeatable; without: the quick selection."),
+    ] = None,
+    case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
+    cases: Annotated[
+        int | None, typer.Option("--cases", help="Only the first N cases of each suite.")
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option("--seed", help="Seed, repeatable.")] = None,
+    profile: Profile = "classic+truth",
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="Processes; without: every core for Reference-v0, else 1."),
+    ] = None,
+    shard: Annotated[
+        str | None, typer.Option("--shard", help="i/n: only every n-th episode, from the i-th.")
+    ] = None,
+    controls: Annotated[
+        bool, typer.Option("--controls/--no-controls", help="Floor and ceiling controls.")
+    ] = True,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Print what it would take, and stop.")
+    ] = False,
+) -> None:
+    """Walk benchmark paths through a world, score memory at every revisit, leave a report."""
+    from worldenv import bench as runner
+
+    if case and cases is not None:
+        raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
+    selected: int | Sequence[str] | None = case or cases
+    seeds = seed or [0]
+    options = parse_options(world_option or [])
+    settings = runner.Settings(world, options, profile)
+    episodes = runner.plan(settings, suite, selected, seeds, controls=controls)
+    parts = parse_shard(shard)
+    if parts is not None:
+        episodes = runner.take_shard(episodes, parts)
+    print_estimate(runner.estimate(settings, episodes))
+    if plan:
+        return
+    folder = out or runner.new_folder()
+    console.print(f"Run folder: {escape(str(folder))}", soft_wrap=True)
+    with progress_bar(runner.frame_counts(settings, episodes)) as advance:
+        results = runner.run(
+            world,
+            suite,
+            selected,
+            seeds,
+            profile,
+            folder,
+            options,
+            controls=controls,
+            workers=workers,
+            shard=parts,
+            progress=advance,
+        )
+    if parts is not None:
+        console.print(
+            f"Shard {shard} is done. When all are: worldenv collect {escape(str(folder))}",
+            soft_wrap=True,
+        )
+        return
+    finish(results)
+
+
+@app.command()
+def score(
+    source: Annotated[Path, typer.Argument(help="Rollout folder, or an mp4/mkv/webm file.")],
+    path: Annotated[
+        Path | None,
+        typer.Option("--path", help="Pose file of a video: ours, or R2M-Bench's json."),
+    ] = None,
+    script: Annotated[
+        str | None,
+        typer.Option("--script", help="Script that the video walked: names its phases."),
+    ] = None,
+    case: Annotated[
+        str | None, typer.Option("--case", help="Case id that the video starts from.")
+    ] = None,
+    benchmark: Annotated[
+        list[str] | None,
+        typer.Option("--benchmark", help="worldmembench, mbench or r2m; repeatable."),
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option("--profile", help="Which backbones measure.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
+    ] = None,
+) -> None:
+    """Score a recorded rollout, or any video with its camera path."""
+    from worldenv import offline
+
+    with progress_bar(None) as advance:
+        results = offline.score(
+            source,
+            path=path,
+            script=script,
+            case=case,
+            benchmarks=benchmark,
+            profile=profile,
+            out=out,
+            progress=advance,
+        )
+    for table in offline.tables(results):
+        print_table(table)
+    if out is not None:
+        finish(results, table=False)
+
+
+@app.command()
+def report(run: RunFolder) -> None:
+    """Write report.html of a run anew."""
+    from worldenv.report.page import write_report
+
+    console.print(f"Report: {escape(str(write_report(run)))}", soft_wrap=True)
+
+
+@app.command()
+def collect(run: RunFolder) -> None:
+    """Rebuild scores.sqlite and the report from the episode folders."""
+    from worldenv import bench as runner
+    from worldenv import store
+
+    with store.lock(run):
+        rows = runner.collect(run)
+    finish(runner.Results(run, tuple(rows)))
+
+
+@app.command()
+def explain(
+    run: RunFolder,
+    score_id: Annotated[
+        str, typer.Argument(metavar="SCORE", help="Score id, as report.html lists them.")
+    ],
+) -> None:
+    """Open one score: frames, masks, matches, and the formula with the numbers put in."""
+    from worldenv.report.explain import explain_score
+
+    explanation = explain_score(run, score_id)
+    console.print(escape(explanation.text), soft_wrap=True)
+    console.print(f"Page: {escape(str(explanation.page))}", soft_wrap=True)
+
+
+@app.command()
+def worlds() -> None:
+    """List the worlds and what one step of each is."""
+    from worldenv.worlds import WORLDS, load_world
+
+    table = RichTable("id", "size", "fps", "new frames a step", "drive", "truth", "licence")
+    for name in WORLDS:
+        spec = load_world(name).spec
+        step = f"{spec.first_chunk}, then {spec.chunk}"
+        table.add_row(
+            f"{name}-v0",
+            "{}x{}".format(*spec.size),
+            f"{spec.fps:g}",
+            step if spec.first_chunk != spec.chunk else str(spec.chunk),
+            spec.drive,
+            ", ".join(spec.truth) or "none",
+            spec.licence,
+        )
+    console.print(table)
+    console.print("Your own: --world file.py:factory or --world module:factory")
+
+
+@app.command()
+def suites() -> None:
+    """List the built-in suites with their cases and scripts."""
+    from worldenv.case import load_suite
+    from worldenv.worlds.reference.cases import SUITES
+
+    table = RichTable("suite", "cases", "items", "scripts")
+    for name in SUITES:
+        suite = load_suite(name)
+        scripts = sorted({item.script.split(":")[1] for item in suite})
+        table.add_row(name, str(len(suite.cases)), str(len(suite)), ", ".join(scripts))
+    console.print(table)
+
+
+@app.command()
+def doctor() -> None:
+    """Check this machine: versions, video codec, caches, display, a rendered frame."""
+    from worldenv.doctor import examine
+
+    table = RichTable("check", "result", "note")
+    findings = examine()
+    for finding in findings:
+        colour = {"ok": "green", "note": "yellow", "problem": "red"}[finding.state]
+        table.add_row(finding.check, f"[{colour}]{finding.state}[/]", escape(finding.note))
+    console.print(table)
+    if any(f.state == "problem" for f in findings):
+        sys.exit(1)
+
+
+def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """Return key=value texts as a dict; values are JSON where they can be, else text.
+
+    Raises:
+        WorldEnvError: a text has no ``=``.
+    """
+    import json
+
+    options = {}
+    for pair in pairs:
+        key, separator, text = pair.partition("=")
+        if not separator or not key:
+            raise WorldEnvError(
+                f"--world-option {pair!r} has no value; expected key=value, e.g. fov=90."
+            )
+        try:
+            options[key] = json.loads(text)
+        except ValueError:
+            options[key] = text
+    return options
+
+
+def parse_shard(text: str | None) -> tuple[int, int] | None:
+    """Return (i, n) of ``i/n``.
+
+    Raises:
+        WorldEnvError: the text is something else.
+    """
+    if text is None:
+        return None
+    first, _, second = text.partition("/")
+    if not (first.isdigit() and second.isdigit()):
+        raise WorldEnvError(f"--shard {text!r} is not i/n; expected e.g. 1/4.")
+    return int(first), int(second)
+
+
+def print_estimate(estimate: Estimate) -> None:
+    """Print what a run will take."""
+    duration = "unknown time"
+    if estimate.seconds is not None:
+        minutes, seconds = divmod(round(estimate.seconds), 60)
+        duration = f"about {minutes} min {seconds:02d} s" if minutes else f"about {seconds} s"
+    console.print(
+        f"{estimate.episodes} episodes, {estimate.frames:,} frames, {duration} "
+        f"({estimate.basis}), {estimate.bytes / 1e6:,.0f} MB",
+        highlight=False,
+    )
+
+
+@contextlib.contextmanager
+def progress_bar(counts: dict[str, int] | None) -> Iterator[Any]:
+    """Show progress in frames; yields the callback that moves it."""
+    total = None if counts is None else sum(counts.values())
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("frames"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("walking", total=total)
+
+        def advance(episode: str, frames: int) -> None:
+            bar.update(task, advance=frames, description=escape(episode[-44:]))
+
+        yield advance
+
+
+def finish(results: Results, *, table: bool = True) -> None:
+    """Print the table, name the failures, write the report and say where it is."""
+    from worldenv.report.page import write_report
+
+    if table:
+        print_summary(results.table())
+    for name, error in results.failed.items():
+        errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
+    console.print(f"Report: {escape(str(write_report(results.folder)))}", soft_wrap=True)
+    if results.failed:
+        sys.exit(1)
+
+
+def print_summary(table: Table) -> None:
+    """Print the summary of a run: benchmarks as sections, intervals and counts in one cell."""
+    from worldenv.report.page import format_value
+
+    rich = RichTable(title=table.title, title_justify="left", title_style="bold")
+    rich.add_column("metric")
+    for column in ("mean", "95 %", "n", "perfect", "amnesiac", "frozen"):
+        rich.add_column(column, justify="right", no_wrap=True)
+    rich.add_column("measured by")
+    section = ""
+    for row in table.rows:
+        cell = dict(zip(table.columns, row, strict=True))
+        if cell["benchmark"] != section:
+            section = cell["benchmark"]
+            rich.add_section()
+            rich.add_row(f"[bold]{escape(section)}[/]")
+        shown = [format_value(cell[k]) for k in ("mean", "perfect", "amnesiac", "frozen")]
+        interval = "" if cell["low"] is None else f"{cell['low']:.3f} .. {cell['high']:.3f}"
+        count = str(cell["n"]) if cell["coverage"] == 1 else f"{cell['n']} ({cell['coverage']:.0%})"
+        name = f"{cell['metric']} {cell['variant']}".strip()
+        rich.add_row(escape(name), shown[0], interval, count, *shown[1:], escape(cell["backbone"]))
+    console.print(rich)
+    for note in table.notes:
+        console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
+
+
+def print_table(table: Table) -> None:
+    """Print a Table."""
+    from worldenv.report.page import format_value
+
+    rich = RichTable(title=table.title, title_justify="left", title_style="bold")
+    for i, column in enumerate(table.columns):
+        values = [row[i] for row in table.rows]
+        numbers = all(v is None or isinstance(v, int | float) for v in values)
+        rich.add_column(escape(str(column)), justify="right" if numbers else "left")
+    for row in table.rows:
+        rich.add_row(*(escape(format_value(value)) for value in row))
+    console.print(rich)
+    for note in table.notes:
+        console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Score what is already on disk: a recorded rollout, or a video with its camera path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from worldenv import store
+from worldenv.bench import Progress, Results, Settings, score_rollout
+from worldenv.camera import CameraPath
+from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
+from worldenv.evaluators.constants import CONSTANTS_VERSION
+from worldenv.evaluators.engine import build_engine
+from worldenv.evaluators.stats import Table
+from worldenv.rollout import Rollout, load_poses, with_phases
+from worldenv.world import UnknownName, WorldEnvError
+
+
+def score(
+    source: Path,
+    *,
+    path: Path | None = None,
+    script: str | None = None,
+    case: str | None = None,
+    benchmarks: Sequence[str] | None = None,
+    profile: str | None = None,
+    out: Path | None = None,
+    progress: Progress | None = None,
+) -> Results:
+    """Score a rollout folder or a video file with the engine that scores online.
+
+    Args:
+        source: Folder that RecordRollout wrote, or a video file.
+        path: Pose file of the video; required for a video unless ``script`` gives the path.
+        script: Script that the video walked; names the phases that the pose file leaves out.
+        case: Case id; brings targets and event.
+        benchmarks: Which evaluators; None takes those that the path has revisits for.
+        profile: None is ``classic+truth`` for rollouts with truth, else ``classic``.
+        out: Folder to keep rollout, scores and index in, like a run of one episode.
+        progress: Called with the number of frames scored.
+
+    Raises:
+        WorldEnvError: the source, the pose file or a name is wrong; nothing is written.
+    """
+    for name in benchmarks or ():
+        if name not in BENCHMARKS:
+            raise UnknownName("benchmark", name, BENCHMARKS)
+    known = load_case(case) if case is not None else None
+    rollout = _open(source, path, script, known)
+    if known is not None:
+        rollout = replace(rollout, case=known)
+    chosen = tuple(benchmarks or applicable(rollout.target, rollout.script or script))
+    if not chosen:
+        raise WorldEnvError(
+            "The path has no revisit that a benchmark knows; name its script with --script, or "
+            "use a pose file with phases."
+        )
+    truth = () if rollout.truth is None or rollout.spec is None else rollout.spec.truth
+    settings = Settings("recorded", {}, profile or ("classic+truth" if truth else "classic"))
+    engine = build_engine(
+        rollout.target,
+        benchmarks={name: _options(name) for name in chosen},
+        profile=settings.profile,
+        case=rollout.case,
+        spec=rollout.spec,
+        K=rollout.K,
+        K_exactness=rollout.K_exactness,
+        seed=rollout.seed,
+        truth=truth,
+    )
+    name = source.name
+    summary = score_rollout(rollout, engine, lambda n: (progress or _silent)(name, n))
+    shown = rollout.case or Case(id=name, category="recorded")
+    record = store.EpisodeRecord(
+        status="done",
+        suite="recorded",
+        case=shown.id,
+        category=shown.category,
+        script=rollout.script or script or "",
+        seed=rollout.seed,
+        control="",
+        world=rollout.spec.name if rollout.spec is not None else name,
+        profile=settings.profile,
+        frames=len(rollout),
+        rollout_key=rollout.digest[:16],
+        score_key=store.score_key(
+            rollout.digest[:16],
+            digest=rollout.digest,
+            profile=settings.profile,
+            backbones=engine.backbones,
+            constants_version=CONSTANTS_VERSION,
+        ),
+        digest=rollout.digest,
+        constants_version=summary.constants_version,
+        backbones={k: dict(v) for k, v in summary.backbones.items()},
+        scores=[s.to_dict() for s in summary.scores],
+    )
+    if out is None:
+        rows = store.rows_of(name, record)
+        return Results(source, tuple(rows), made=1)
+    folder = store.episode_folder(
+        out, suite="recorded", case=shown.id, script=record.script, seed=record.seed, control=""
+    )
+    with store.lock(out):
+        if folder.exists():
+            raise store.StoreError(f"{folder} exists already; choose another folder with --out.")
+        with store.explain_os_errors(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+        rollout.copy_to(folder)
+        store.write_json(folder / "scores.json", record.model_dump())
+        store.write_json(out / "run.json", {"schema": store.SCHEMA, **settings.to_dict()})
+        rows = store.write_index(out, store.records(out))
+    return Results(out, tuple(rows), made=1)
+
+
+def applicable(path: CameraPath, script: str | None) -> list[str]:
+    """Return the benchmarks that a path has revisits for: by its script, else by its phases."""
+    if script is not None:
+        return [script.split(":")[0]]
+    found = []
+    if path.revisits:
+        found.append("worldmembench")
+    found.append("r2m")
+    return found
+
+
+def tables(results: Results) -> list[Table]:
+    """Return a plain table of every score of a single rollout, a benchmark each."""
+    found = []
+    for benchmark in BENCHMARKS:
+        mine = [row for row in results.scores if row.benchmark == benchmark]
+        if mine:
+            rows = tuple(
+                (
+                    row.metric,
+                    row.variant,
+                    row.target,
+                    None if row.revisit is None else f"R{row.revisit}",
+                    row.value,
+                    f"{row.n_valid}/{row.n_expected}",
+                    row.status,
+                    str(row.detail.get("reason", "")),
+                )
+                for row in mine
+            )
+            columns = ("metric", "variant", "target", "revisit", "value", "n", "status", "why")
+            found.append(Table(benchmark, columns, rows, ()))
+    return found
+
+
+def _options(benchmark: str) -> dict[str, object]:
+    return dict(load_suite(benchmark).options)
+
+
+def _open(source: Path, path: Path | None, script: str | None, case: Case | None) -> Rollout:
+    if source.is_dir():
+        if path is not None:
+            raise WorldEnvError(
+                f"{source} is a recorded rollout and brings its own poses; leave out --path."
+            )
+        return Rollout.load(source)
+    if path is None and script is None:
+        raise WorldEnvError(
+            f"{source.name} is a video without poses; give its camera path with --path poses.json "
+            "(or --script when it walked one exactly)."
+        )
+    K = None
+    if path is not None:
+        poses, K = load_poses(path)
+        if script is not None and poses.phases is None:
+            poses = with_phases(poses, script, case)
+    else:
+        assert script is not None
+        poses = load_script(script).path(None, case)
+    return Rollout.from_video(source, poses, K=K, case=case, script=script)
+
+
+def _silent(name: str, frames: int) -> None:
+    pass

@@ -1,0 +1,104 @@
+"""The one table of a run: a line a metric, with coverage and the controls beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from worldenv.case import BENCHMARKS
+from worldenv.evaluators.r2m import tabled_nmr
+from worldenv.evaluators.stats import Table, backbone_of, grouped
+from worldenv.evaluators.stats import summarise as averaged
+from worldenv.report.glossary import GLOSSARY
+from worldenv.store import Row
+
+FLOORS = ("amnesiac", "frozen")
+
+_HEADLINE = {
+    "worldmembench": ("whole", "core", ""),
+    "mbench": ("", "rollout", "family"),
+    "r2m": ("mg", "nmr"),
+}
+
+
+def summarise(rows: Sequence[Row]) -> Table:
+    """Return the summary of a run's rows; metrics without any value are named in the notes.
+
+    Columns: the mean with its 95 % interval over episodes (clusters script x case), the number of
+    episodes with a value and their share, then the controls' means on the control items.
+    """
+    whole = [row for row in rows if row.target is None and row.revisit is None]
+    ceiling_is_own = not any(row.control == "perfect" for row in rows)
+    cells: list[tuple[Any, ...]] = []
+    missing: dict[str, list[str]] = {}
+    for benchmark in BENCHMARKS:
+        for metric in _ordered(benchmark, whole):
+            for variant in _HEADLINE[benchmark]:
+                group = [
+                    row
+                    for row in whole
+                    if (row.benchmark, row.metric, row.variant) == (benchmark, metric, variant)
+                ]
+                own = [row for row in group if not row.control]
+                if not own or (metric in _doubled(whole) and variant == ""):
+                    continue
+                mean, low, high, n, share = _mean(own, rows)
+                if mean is None:
+                    if variant != "core":
+                        reason = str(own[0].detail.get("reason", own[0].status))
+                        missing.setdefault(reason, []).append(f"{benchmark} {metric}")
+                    continue
+                ceiling = group if ceiling_is_own else []
+                perfect = [row for row in ceiling if not row.control] or [
+                    row for row in group if row.control == "perfect"
+                ]
+                floors = [
+                    _mean([row for row in group if row.control == floor], rows)[0]
+                    for floor in FLOORS
+                ]
+                shown = variant if variant in ("whole", "core", "mg", "nmr") else ""
+                values = (mean, low, high, n, share, _mean(perfect, rows)[0], *floors)
+                cells.append((benchmark, metric, shown, *values, backbone_of(own)))
+    columns = (
+        "benchmark metric variant mean low high n coverage perfect amnesiac frozen measured_by"
+    )
+    notes = [
+        "low, high: 95 % bootstrap over script x case. perfect, amnesiac, frozen: controls in "
+        "Reference-v0; read the mean between them.",
+    ]
+    notes += [f"Without a value: {', '.join(m)} ({reason})." for reason, m in missing.items()]
+    return Table("Memory scores", tuple(columns.split()), tuple(cells), tuple(notes))
+
+
+def _ordered(benchmark: str, rows: Sequence[Row]) -> list[str]:
+    """Return the metrics of a benchmark, in the glossary's order, aggregates last."""
+    present = dict.fromkeys(row.metric for row in rows if row.benchmark == benchmark)
+    known = [metric for metric in GLOSSARY[benchmark] if metric in present]
+    return known + [metric for metric in present if metric not in known]
+
+
+def _doubled(rows: Sequence[Row]) -> set[str]:
+    """Return MBench metrics that have a row of the rollout beside rows of their targets."""
+    return {row.metric for row in rows if row.benchmark == "mbench" and row.variant == "rollout"}
+
+
+def _mean(group: Sequence[Row], rows: Sequence[Row]) -> tuple[Any, ...]:
+    """Return (mean, low, high, n, coverage); NMR is the ratio of means, so without an interval."""
+    if not group or group[0].variant != "nmr" or group[0].metric == "overall":
+        return averaged(group)
+    episodes = {row.episode for row in group}
+    parts = [
+        row
+        for row in rows
+        if row.metric == group[0].metric
+        and row.benchmark == "r2m"
+        and row.episode in episodes
+        and row.variant in ("mg", "dr")
+    ]
+    found = [tabled_nmr(rows_of_script) for rows_of_script in grouped(parts, "script").values()]
+    ratios = [ratio for ratio, _ in found if ratio is not None]
+    used = sum(count for _, count in found)
+    mean = float(np.mean(ratios)) if ratios else None
+    return mean, None, None, used, used / len(episodes)

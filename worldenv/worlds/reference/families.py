@@ -1,0 +1,104 @@
+"""The scene families by name, and how a start names one of their scenes."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.world import UnknownName, Unsupported
+from worldenv.worlds.reference.scene import Instance, Scene, View
+
+__all__ = ["FAMILIES", "SceneName", "find_view", "read_start", "reimagine", "scene_of"]
+
+FAMILIES = {
+    "interior": "worldenv.worlds.reference.interior",
+    "plain": "worldenv.worlds.reference.plain",
+}
+
+
+class SceneName(NamedTuple):
+    """Which scene: family, seed and event. A view is where the camera starts in it."""
+
+    family: str
+    seed: int
+    event: str | None
+
+
+def read_start(
+    scene: dict[str, Any] | None, family: str, seed: int
+) -> tuple[SceneName, str | None]:
+    """Return the scene that a start names and its view (None: the default one).
+
+    Args:
+        scene: ``Start.scene``; None lets ``seed`` pick a scene of ``family``.
+        family: The world's default family.
+        seed: Of the episode.
+
+    Raises:
+        UnknownName: a key or the family is unknown.
+        Unsupported: a value has the wrong type.
+    """
+    if scene is None:
+        drawn = int(np.random.default_rng([seed, 17]).integers(1 << 16))
+        return SceneName(family, drawn, None), None
+    if not isinstance(scene, dict):
+        raise Unsupported(f"Start.scene must be a dict or None, got {type(scene).__name__}")
+    for key in scene:
+        if key not in ("family", "seed", "view", "event"):
+            raise UnknownName("key of Start.scene", str(key), ("family", "seed", "view", "event"))
+    name, number = scene.get("family", family), scene.get("seed", 0)
+    view, event = scene.get("view"), scene.get("event")
+    if name not in FAMILIES:
+        raise UnknownName("scene family", str(name), FAMILIES)
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
+        raise Unsupported(f"the seed of a scene must be an integer >= 0, got {number!r}")
+    for label, value in (("view", view), ("event", event)):
+        if value is not None and not isinstance(value, str):
+            raise Unsupported(f"the {label} of a scene must be a name or None, got {value!r}")
+    return SceneName(name, int(number), event), view
+
+
+def find_view(scene: Scene, name: str | None) -> View:
+    """Return a view by name, the default one for None.
+
+    Raises:
+        UnknownName: the scene has no such view.
+    """
+    if name is None:
+        return scene.views[0]
+    for view in scene.views:
+        if view.name == name:
+            return view
+    raise UnknownName("view of the scene", name, [v.name for v in scene.views])
+
+
+@functools.lru_cache(maxsize=2)
+def scene_of(name: SceneName) -> Scene:
+    """Return the scene of a name; the last two are kept.
+
+    Raises:
+        Unsupported: the family has no such event.
+    """
+    build: Callable[..., Scene] = importlib.import_module(FAMILIES[name.family]).build
+    try:
+        return build(name.seed, event=name.event)
+    except (KeyError, ValueError) as error:
+        if name.event is None:
+            raise
+        raise Unsupported(
+            f"the scene family {name.family!r} cannot build event {name.event!r}: {error}"
+        ) from error
+
+
+def reimagine(
+    name: SceneName, scene: Scene, instance: Instance, seed: int
+) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
+    """Return another variant of an instance, by its family, and the textures it needs."""
+    function = importlib.import_module(FAMILIES[name.family]).reimagine
+    result: tuple[Instance, dict[str, NDArray[np.uint8]]] = function(scene, instance, seed)
+    return result

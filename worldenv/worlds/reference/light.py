@@ -1,0 +1,419 @@
+"""Built light: what every light-map texel and vertex receives, and what a change alters.
+
+Each receiver's light is a function of its own place and of what its sample segments meet, and of
+nothing else. So after a change only receivers with a segment through the old or the new bounds are
+computed again, and the result equals a full build bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference.compile import kernel, parallel_kernel, running, thread_count
+from worldenv.worlds.reference.rays import STACK, Tree, blocked, nearest
+from worldenv.worlds.reference.scene import Lamp
+
+__all__ = ["LIGHT_VERSION", "Lamps", "affected", "gather", "make_lamps"]
+
+LIGHT_VERSION = 1
+"""Raised whenever a constant or formula of the built light changes."""
+PATTERNS = 4
+"""Sample sets that neighbouring texels take in turn; a light map's 3 x 3 filter joins them."""
+LAMP_SAMPLES = 48
+"""Direct samples over all lamps, at least 4 a lamp."""
+RAYS = 64
+"""Indirect rays of a receiver."""
+REACH = 1.6
+"""How far indirect rays look, in metres; beyond it the ambient light is taken."""
+BOUNCE = 0.75
+"""Share of the unshadowed lamp light that a hit surface throws back."""
+SHADE = 0.5
+"""Distance in metres at which half of that is thrown back; closer surfaces shade each other."""
+_BLOCK = 32
+DIRECT, INDIRECT = 1, 2
+
+
+class Lamps(NamedTuple):
+    """Sample points on the lamps; p patterns, s samples, l lamps.
+
+    Attributes:
+        points: Shape (p, s, 3) float32.
+        lamp: Shape (s,) int32.
+        facing: Shape (l, 3) float32, unit directions of the light.
+        power: Shape (l, 3) float32, radiance * area / (pi * samples of the lamp).
+        samples: Shape (l,) int32, samples of each lamp.
+        middle: Shape (l, 3) float32.
+        area: Shape (l,) float32, square metres.
+        rays: Shape (p, RAYS, 3) float32, unit directions, cosine-weighted about +z.
+        ambient: Shape (3,) float32.
+        low: Shape (3,) float32, least corner around all sample points.
+        high: Shape (3,) float32.
+    """
+
+    points: NDArray[np.float32]
+    lamp: NDArray[np.int32]
+    facing: NDArray[np.float32]
+    power: NDArray[np.float32]
+    samples: NDArray[np.int32]
+    middle: NDArray[np.float32]
+    area: NDArray[np.float32]
+    rays: NDArray[np.float32]
+    ambient: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+
+
+def _sequence(n: int, start: int) -> NDArray[np.float64]:
+    """Return n points of the R2 low-discrepancy sequence, shape (n, 2) in [0, 1)."""
+    g = 1.32471795724474602596
+    k = np.arange(start, start + n, dtype=np.float64)[:, None]
+    return np.asarray((0.5 + k * np.array([1 / g, 1 / g**2])) % 1.0)
+
+
+def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> Lamps:
+    """Return the fixed samples of a scene's lamps and of the hemisphere."""
+    each = max(4, LAMP_SAMPLES // max(len(lamps), 1))
+    # One sequence cut in four: each set is even by itself, and so is their union.
+    unit = np.stack([_sequence(each * PATTERNS, 1)[p::PATTERNS] for p in range(PATTERNS)])
+    points = np.zeros((PATTERNS, each * len(lamps), 3))
+    facing, power, middle, area = [], [], [], []
+    for k, lamp in enumerate(lamps):
+        o, u, v = (np.array(a, dtype=np.float64) for a in lamp[:3])
+        points[:, k * each : (k + 1) * each] = o + unit[..., :1] * u + unit[..., 1:] * v
+        normal = np.cross(u, v)
+        size = float(np.linalg.norm(normal))
+        facing.append(normal / max(size, 1e-12))
+        power.append(np.array(lamp.radiance) * size / (np.pi * each))
+        middle.append(o + u / 2 + v / 2)
+        area.append(size)
+    flat = _sequence(RAYS * PATTERNS, 1)
+    rays = np.zeros((PATTERNS, RAYS, 3))
+    for p in range(PATTERNS):
+        square = flat[p::PATTERNS]
+        r, angle = np.sqrt(square[:, 0]), 2 * np.pi * square[:, 1]
+        rays[p] = np.stack([r * np.cos(angle), r * np.sin(angle), np.sqrt(1 - r * r)], axis=1)
+    return Lamps(
+        points.astype(np.float32),
+        np.repeat(np.arange(len(lamps)), each).astype(np.int32),
+        np.array(facing, np.float32).reshape(-1, 3),
+        np.array(power, np.float32).reshape(-1, 3),
+        np.full(len(lamps), each, np.int32),
+        np.array(middle, np.float32).reshape(-1, 3),
+        np.array(area, np.float32),
+        rays.astype(np.float32),
+        np.array(ambient, np.float32),
+        points.reshape(-1, 3).min(axis=0, initial=1e30).astype(np.float32),
+        points.reshape(-1, 3).max(axis=0, initial=-1e30).astype(np.float32),
+    )
+
+
+@kernel
+def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
+    """Return two unit vectors across a normal (Duff et al. 2017)."""
+    one = np.float32(1.0)
+    s = one if nz >= np.float32(0.0) else -one
+    a = -one / (s + nz)
+    b = nx * ny * a
+    return one + s * nx * nx * a, s * b, -s * nx, b, s + ny * ny * a, -ny
+
+
+@kernel
+def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # type: ignore[no-untyped-def]
+    """Add the direct light at a point to ``out`` (3,)."""
+    points = lamps.points[pattern]
+    for s in range(points.shape[0]):
+        k = lamps.lamp[s]
+        dx, dy, dz = points[s, 0] - px, points[s, 1] - py, points[s, 2] - pz
+        here = dx * nx + dy * ny + dz * nz
+        there = -(dx * lamps.facing[k, 0] + dy * lamps.facing[k, 1] + dz * lamps.facing[k, 2])
+        if here <= np.float32(0.0) or there <= np.float32(0.0):
+            continue
+        square = dx * dx + dy * dy + dz * dz
+        length = np.sqrt(square)
+        inv = np.float32(1.0) / length
+        # The last centimetres are left out: the lamp's own panel is not in its way.
+        limit = length - np.float32(0.03)
+        if limit > np.float32(0.0) and blocked(
+            tree, px, py, pz, dx * inv, dy * inv, dz * inv, limit, stack
+        ):
+            continue
+        floor = lamps.area[k] * np.float32(0.25)
+        w = here * there / (square * max(square, floor))
+        for c in range(3):
+            out[c] += w * lamps.power[k, c]
+
+
+@kernel
+def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
+    """Write the light that a hit surface throws back, without shadows, to ``out`` (3,)."""
+    t = tree.triangles[hit]
+    nx, ny, nz = t[4] * t[8] - t[5] * t[7], t[5] * t[6] - t[3] * t[8], t[3] * t[7] - t[4] * t[6]
+    inv = np.float32(1.0) / np.sqrt(nx * nx + ny * ny + nz * nz + np.float32(1e-30))
+    nx, ny, nz = nx * inv, ny * inv, nz * inv
+    out[0] = out[1] = out[2] = np.float32(0.0)
+    if nx * dx + ny * dy + nz * dz > np.float32(0.0):
+        if not tree.two_sided[hit]:
+            # The inside of a closed thing is dark.
+            return
+        nx, ny, nz = -nx, -ny, -nz
+    # Surfaces close by stand in each other's shade; a shadow ray from here would make the light
+    # depend on things far away.
+    open_ = np.float32(BOUNCE) * t_hit / (t_hit + np.float32(SHADE))
+    for k in range(lamps.middle.shape[0]):
+        lx, ly, lz = lamps.middle[k, 0] - px, lamps.middle[k, 1] - py, lamps.middle[k, 2] - pz
+        here = lx * nx + ly * ny + lz * nz
+        there = -(lx * lamps.facing[k, 0] + ly * lamps.facing[k, 1] + lz * lamps.facing[k, 2])
+        if here <= np.float32(0.0) or there <= np.float32(0.0):
+            continue
+        square = lx * lx + ly * ly + lz * lz
+        w = here * there / (square * max(square, lamps.area[k]))
+        w *= np.float32(lamps.samples[k]) * open_
+        for c in range(3):
+            out[c] += w * lamps.power[k, c]
+    for c in range(3):
+        out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.4) * lamps.ambient[c])
+
+
+@kernel
+def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, out):  # type: ignore[no-untyped-def]
+    """Add the indirect light at a point to ``out`` (3,)."""
+    tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
+    rays = lamps.rays[pattern]
+    reach, one = np.float32(REACH), np.float32(1.0)
+    share = one / np.float32(rays.shape[0])
+    for s in range(rays.shape[0]):
+        x, y, z = rays[s, 0], rays[s, 1], rays[s, 2]
+        dx, dy, dz = x * tx + y * bx + z * nx, x * ty + y * by + z * ny, x * tz + y * bz + z * nz
+        t, hit = nearest(tree, px, py, pz, dx, dy, dz, reach, stack)
+        if hit < 0:
+            for c in range(3):
+                out[c] += share * lamps.ambient[c]
+            continue
+        _thrown_back(tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced)
+        w = one - t / reach
+        w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
+        for c in range(3):
+            out[c] += share * (w * bounced[c] + (one - w) * lamps.ambient[c])
+
+
+@kernel
+def _gather_block(first, end, tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
+    stack = np.empty(STACK, np.int32)
+    bounced = np.empty(3, np.float32)
+    for i in range(first, end):
+        p, n = points[i], normals[i]
+        if wanted[i] & DIRECT:
+            direct[i] = 0.0
+            _from_lamps(
+                tree, lamps, pattern[i], p[0], p[1], p[2], n[0], n[1], n[2], stack, direct[i]
+            )
+        if wanted[i] & INDIRECT:
+            around[i] = 0.0
+            _from_around(
+                tree,
+                lamps,
+                pattern[i],
+                p[0],
+                p[1],
+                p[2],
+                n[0],
+                n[1],
+                n[2],
+                stack,
+                bounced,
+                around[i],
+            )
+        if both[i]:
+            # Leaves and cloth let half of the light through from behind; both sides look alike.
+            lift = np.float32(2.0 * 0.003)
+            x, y, z = p[0] - lift * n[0], p[1] - lift * n[1], p[2] - lift * n[2]
+            if wanted[i] & DIRECT:
+                _from_lamps(tree, lamps, pattern[i], x, y, z, -n[0], -n[1], -n[2], stack, direct[i])
+                direct[i] *= np.float32(0.5)
+            if wanted[i] & INDIRECT:
+                _from_around(
+                    tree,
+                    lamps,
+                    pattern[i],
+                    x,
+                    y,
+                    z,
+                    -n[0],
+                    -n[1],
+                    -n[2],
+                    stack,
+                    bounced,
+                    around[i],
+                )
+                around[i] *= np.float32(0.5)
+
+
+@kernel
+def _gather_serial(tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
+    _gather_block(
+        0, len(points), tree, lamps, points, normals, pattern, both, wanted, direct, around
+    )
+
+
+@parallel_kernel
+def _gather_parallel(tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
+    n = len(points)
+    blocks = (n + _BLOCK - 1) // _BLOCK
+    half = (blocks + 1) // 2
+    for i in prange(blocks):
+        b = i // 2 + half * (i % 2)
+        _gather_block(
+            b * _BLOCK,
+            min((b + 1) * _BLOCK, n),
+            tree,
+            lamps,
+            points,
+            normals,
+            pattern,
+            both,
+            wanted,
+            direct,
+            around,
+        )
+
+
+@kernel
+def _meets(px, py, pz, dx, dy, dz, box):  # type: ignore[no-untyped-def]
+    """Return whether the segment p + [0, 1] d meets a box (6,)."""
+    near, far = np.float32(0.0), np.float32(1.0)
+    for c in range(3):
+        o = px if c == 0 else (py if c == 1 else pz)
+        d = dx if c == 0 else (dy if c == 1 else dz)
+        if abs(d) < np.float32(1e-7):
+            if o < box[c] or o > box[3 + c]:
+                return False
+            continue
+        inv = np.float32(1.0) / d
+        a, b = (box[c] - o) * inv, (box[3 + c] - o) * inv
+        near = max(near, min(a, b))
+        far = min(far, max(a, b))
+    return near <= far
+
+
+@kernel
+def _affected(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+    reach, zero = np.float32(REACH), np.float32(0.0)
+    for i in range(points.shape[0]):
+        px, py, pz = points[i, 0], points[i, 1], points[i, 2]
+        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
+        flags = 0
+        for b in range(boxes.shape[0]):
+            box = boxes[b]
+            if not flags & DIRECT:
+                apart = False
+                for c in range(3):
+                    low = min(points[i, c], lamps.low[c])
+                    high = max(points[i, c], lamps.high[c])
+                    apart = apart or high < box[c] or low > box[3 + c]
+                if not apart:
+                    samples = lamps.points[pattern[i]]
+                    for s in range(samples.shape[0]):
+                        dx, dy, dz = samples[s, 0] - px, samples[s, 1] - py, samples[s, 2] - pz
+                        if dx * nx + dy * ny + dz * nz <= zero and not both[i]:
+                            continue
+                        if _meets(px, py, pz, dx, dy, dz, box):
+                            flags |= DIRECT
+                            break
+            if not flags & INDIRECT:
+                square = zero
+                for c in range(3):
+                    gap = max(max(box[c] - points[i, c], points[i, c] - box[3 + c]), zero)
+                    square += gap * gap
+                if square > reach * reach:
+                    continue
+                tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
+                ux, uy, uz, vx, vy, vz = _frame(-nx, -ny, -nz)
+                rays = lamps.rays[pattern[i]]
+                for s in range(rays.shape[0]):
+                    x, y, z = rays[s, 0] * reach, rays[s, 1] * reach, rays[s, 2] * reach
+                    if _meets(
+                        px,
+                        py,
+                        pz,
+                        x * tx + y * bx + z * nx,
+                        x * ty + y * by + z * ny,
+                        x * tz + y * bz + z * nz,
+                        box,
+                    ):
+                        flags |= INDIRECT
+                        break
+                    if both[i] and _meets(
+                        px,
+                        py,
+                        pz,
+                        x * ux + y * vx - z * nx,
+                        x * uy + y * vy - z * ny,
+                        x * uz + y * vz - z * nz,
+                        box,
+                    ):
+                        flags |= INDIRECT
+                        break
+        out[i] = flags
+
+
+def affected(
+    lamps: Lamps,
+    points: NDArray[np.float32],
+    normals: NDArray[np.float32],
+    pattern: NDArray[np.int32],
+    both: NDArray[np.uint8],
+    boxes: NDArray[np.float32],
+) -> NDArray[np.uint8]:
+    """Return which light of each receiver has a sample segment through any of the boxes.
+
+    Args:
+        lamps: The samples.
+        points: Shape (k, 3).
+        normals: Shape (k, 3).
+        pattern: Shape (k,).
+        both: Shape (k,), 1 where light comes through from behind.
+        boxes: Shape (b, 6), low then high corner, padded by more than a receiver's lift.
+
+    Returns:
+        Shape (k,): sums of DIRECT and INDIRECT.
+    """
+    out = np.zeros(len(points), np.uint8)
+    _affected(lamps, points, normals, pattern, both, boxes, out)
+    return out
+
+
+def gather(
+    tree: Tree,
+    lamps: Lamps,
+    points: NDArray[np.float32],
+    normals: NDArray[np.float32],
+    pattern: NDArray[np.int32],
+    both: NDArray[np.uint8],
+    wanted: NDArray[np.uint8],
+    direct: NDArray[np.float32],
+    around: NDArray[np.float32],
+    threads: int,
+) -> None:
+    """Write direct and indirect light (k, 3), linear, of the receivers whose flags want it.
+
+    Args:
+        tree: What stands in the way.
+        lamps: The samples.
+        points: Shape (k, 3), metres.
+        normals: Shape (k, 3), unit.
+        pattern: Shape (k,), which sample set.
+        both: Shape (k,), 1 where light comes through from behind.
+        wanted: Shape (k,), sums of DIRECT and INDIRECT.
+        direct: Shape (k, 3), changed in place.
+        around: Shape (k, 3), changed in place.
+        threads: How many.
+    """
+    if thread_count(threads) == 1:
+        _gather_serial(tree, lamps, points, normals, pattern, both, wanted, direct, around)
+        return
+    with running(threads):
+        _gather_parallel(tree, lamps, points, normals, pattern, both, wanted, direct, around)

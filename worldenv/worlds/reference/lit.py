@@ -1,0 +1,316 @@
+"""A scene made ready to draw: parts, trees and built light, and what a swap changes of them."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference import stored
+from worldenv.worlds.reference.light import (
+    DIRECT,
+    INDIRECT,
+    LIGHT_VERSION,
+    Lamps,
+    affected,
+    gather,
+    make_lamps,
+)
+from worldenv.worlds.reference.parts import Part, make_part
+from worldenv.worlds.reference.rays import Tree, grow, join
+from worldenv.worlds.reference.scene import Instance, Scene
+
+__all__ = ["Lit", "build_light", "exposure", "probe", "relight", "texture_means"]
+
+_PAD = 0.012
+"""Bounds are padded by this, in metres: more than receivers are lifted and shadow rays cut."""
+
+
+@dataclass(frozen=True)
+class Lit:
+    """A scene with its built light. Light is linear, per receiver of each part.
+
+    Attributes:
+        scene: What is shown.
+        parts: Instance id -> its levels of detail, the full one first.
+        trees: Instance id -> tree of its full mesh, for things that stand in the way.
+        tree: All trees joined.
+        lamps: Light samples.
+        direct: Instance id -> per part (k, 3) float32.
+        around: Instance id -> per part (k, 3) float32.
+    """
+
+    scene: Scene
+    parts: dict[int, tuple[Part, ...]]
+    trees: dict[int, Tree]
+    tree: Tree
+    lamps: Lamps
+    direct: dict[int, tuple[NDArray[np.float32], ...]]
+    around: dict[int, tuple[NDArray[np.float32], ...]]
+
+
+def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
+    """Add the linear mean colours of an instance's textures to ``known``."""
+    from worldenv.worlds.reference.texels import LINEAR
+
+    for mesh in (instance.mesh, instance.coarse):
+        for material in () if mesh is None else mesh.materials:
+            if material.texture not in known:
+                image = scene.textures[material.texture]
+                stride = max(image.shape[0] // 64, 1)
+                known[material.texture] = LINEAR[image[::stride, ::stride]].mean(axis=(0, 1))
+
+
+def _parts(instance: Instance) -> tuple[Part, ...]:
+    full = make_part(instance, instance.mesh)
+    if instance.coarse is None:
+        return (full,)
+    return (full, make_part(instance, instance.coarse))
+
+
+def _tree(instance: Instance, part: Part, means: dict[str, NDArray[np.float32]]) -> Tree | None:
+    """Return the tree of what an instance puts in the way: not moving things, not what glows."""
+    if instance.moves:
+        return None
+    materials = instance.mesh.materials
+    glows = np.array([m.emission > 0 for m in materials])
+    colours = np.array([means[m.texture] * np.array(m.tint, np.float32) for m in materials])
+    solid = ~glows[part.face_material]
+    if not solid.any():
+        return None
+    corners = part.vertices[part.faces[solid]]
+    colour = np.minimum(colours[part.face_material[solid]], 0.95).astype(np.float32)
+    return grow(corners, colour, part.two_sided, instance.id)
+
+
+def _flags(lit_parts: list[tuple[int, int, Part]]) -> NDArray[np.uint8]:
+    return np.concatenate([np.full(len(p.points), p.two_sided, np.uint8) for _, _, p in lit_parts])
+
+
+def _compute(lit: Lit, wanted: dict[tuple[int, int], NDArray[np.uint8]], threads: int) -> Lit:
+    """Return ``lit`` with the wanted light of the named (instance, part) computed anew."""
+    todo = [(i, k, lit.parts[i][k]) for i, k in wanted if len(lit.parts[i][k].points)]
+    if not todo:
+        return lit
+    # Only wanted receivers are handed over, so the threads' shares of the work are even.
+    picks = [np.flatnonzero(wanted[i, k]) for i, k, _ in todo]
+    points = np.concatenate([p.points[s] for (_, _, p), s in zip(todo, picks, strict=True)])
+    normals = np.concatenate([p.directions[s] for (_, _, p), s in zip(todo, picks, strict=True)])
+    pattern = np.concatenate([p.pattern[s] for (_, _, p), s in zip(todo, picks, strict=True)])
+    both = np.concatenate(
+        [np.full(len(s), p.two_sided, np.uint8) for (_, _, p), s in zip(todo, picks, strict=True)]
+    )
+    flags = np.concatenate([wanted[i, k][s] for (i, k, _), s in zip(todo, picks, strict=True)])
+    direct = np.zeros((len(points), 3), np.float32)
+    around = np.zeros((len(points), 3), np.float32)
+    if len(points):
+        gather(lit.tree, lit.lamps, points, normals, pattern, both, flags, direct, around, threads)
+    new_direct, new_around = dict(lit.direct), dict(lit.around)
+    at = 0
+    for (i, k, part), pick in zip(todo, picks, strict=True):
+        rows = slice(at, at + len(pick))
+        at += len(pick)
+        for bit, store, values in ((DIRECT, new_direct, direct), (INDIRECT, new_around, around)):
+            fresh = (flags[rows] & bit) > 0
+            if not fresh.any():
+                continue
+            old = list(store[i])
+            changed = old[k].copy()
+            changed[pick[fresh]] = values[rows][fresh]
+            old[k] = changed
+            store[i] = tuple(old)
+        del part
+    return replace(lit, direct=new_direct, around=new_around)
+
+
+def _dark(parts: tuple[Part, ...]) -> tuple[NDArray[np.float32], ...]:
+    return tuple(np.zeros((len(p.points), 3), np.float32) for p in parts)
+
+
+def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
+    """Return the scene with its light, read from the cache when it has been built before.
+
+    Args:
+        scene: What is lit.
+        threads: How many.
+        cache: Whether built light is read and kept on disk.
+    """
+    means: dict[str, NDArray[np.float32]] = {}
+    parts: dict[int, tuple[Part, ...]] = {}
+    trees: dict[int, Tree] = {}
+    for instance in scene.instances:
+        texture_means(scene, instance, means)
+        parts[instance.id] = _parts(instance)
+        tree = _tree(instance, parts[instance.id][0], means)
+        if tree is not None:
+            trees[instance.id] = tree
+    lamps = make_lamps(scene.lamps, scene.ambient)
+    lit = Lit(
+        scene,
+        parts,
+        trees,
+        join([trees[i] for i in sorted(trees)]),
+        lamps,
+        {i: _dark(p) for i, p in parts.items()},
+        {i: _dark(p) for i, p in parts.items()},
+    )
+    key = _digest(scene, lit) if cache else ""
+    total = sum(len(p.points) for ps in parts.values() for p in ps)
+    found = stored.read(key, total) if cache else None
+    if found is None:
+        both = DIRECT | INDIRECT
+        wanted = {
+            (i, k): np.full(len(p.points), both, np.uint8)
+            for i, ps in parts.items()
+            for k, p in enumerate(ps)
+        }
+        lit = _compute(lit, wanted, threads)
+        if cache:
+            order = [(i, k) for i in sorted(parts) for k in range(len(parts[i]))]
+            stored.write(
+                key,
+                np.concatenate([lit.direct[i][k] for i, k in order]),
+                np.concatenate([lit.around[i][k] for i, k in order]),
+            )
+        return lit
+    direct, around, at = {}, {}, 0
+    for i in sorted(parts):
+        sizes = [len(p.points) for p in parts[i]]
+        bounds = np.cumsum([at, *sizes])
+        direct[i] = tuple(found[0][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+        around[i] = tuple(found[1][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+        at = int(bounds[-1])
+    return replace(lit, direct=direct, around=around)
+
+
+def _digest(scene: Scene, lit: Lit) -> str:
+    """Return the SHA-256 of all that the built light depends on."""
+    digest = hashlib.sha256(f"light {LIGHT_VERSION}".encode())
+    for array in (*lit.tree, *lit.lamps):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    for i in sorted(lit.parts):
+        for part in lit.parts[i]:
+            digest.update(f"{i} {part.two_sided} {part.points.shape}".encode())
+            for array in (part.points, part.directions, part.pattern):
+                digest.update(array.tobytes())
+    return digest.hexdigest()
+
+
+def _box(tree: Tree) -> NDArray[np.float32]:
+    box = tree.bounds[0].copy()
+    box[:3] -= _PAD
+    box[3:] += _PAD
+    return box
+
+
+def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
+    """Return ``scene`` lit, given a lit scene that differs from it in some instances only.
+
+    The result equals ``build_light(scene)`` bit for bit: receivers whose sample segments meet
+    neither the old nor the new bounds of a changed instance see what they saw before.
+
+    Args:
+        lit: The scene before.
+        scene: The scene after; lamps and ambient light are the same.
+        changed: Ids of the instances that were added, removed, moved or swapped.
+        threads: How many.
+    """
+    means: dict[str, NDArray[np.float32]] = {}
+    parts, trees = dict(lit.parts), dict(lit.trees)
+    direct, around = dict(lit.direct), dict(lit.around)
+    boxes = []
+    present = {i.id: i for i in scene.instances}
+    for i in changed:
+        old = trees.pop(i, None)
+        if old is not None:
+            boxes.append(_box(old))
+        parts.pop(i, None)
+        direct.pop(i, None)
+        around.pop(i, None)
+        instance = present.get(i)
+        if instance is None:
+            continue
+        texture_means(scene, instance, means)
+        parts[i] = _parts(instance)
+        direct[i], around[i] = _dark(parts[i]), _dark(parts[i])
+        tree = _tree(instance, parts[i][0], means)
+        if tree is not None:
+            trees[i] = tree
+            boxes.append(_box(tree))
+    after = Lit(
+        scene,
+        parts,
+        trees,
+        join([trees[i] for i in sorted(trees)]),
+        lit.lamps,
+        direct,
+        around,
+    )
+    wanted = {}
+    both = DIRECT | INDIRECT
+    fresh = set(changed)
+    others = [(i, k, p) for i in parts if i not in fresh for k, p in enumerate(parts[i])]
+    if boxes and others:
+        flags = affected(
+            lit.lamps,
+            np.concatenate([p.points for _, _, p in others]),
+            np.concatenate([p.directions for _, _, p in others]),
+            np.concatenate([p.pattern for _, _, p in others]),
+            _flags(others),
+            np.array(boxes, np.float32),
+        )
+        at = 0
+        for i, k, p in others:
+            wanted[i, k] = flags[at : at + len(p.points)]
+            at += len(p.points)
+    for i in fresh & set(parts):
+        for k, p in enumerate(parts[i]):
+            wanted[i, k] = np.full(len(p.points), both, np.uint8)
+    return _compute(after, wanted, threads)
+
+
+_AXES = np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)
+
+
+def probe(lit: Lit, point: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the light that faces of the six axis directions receive at a point, shape (6, 3)."""
+    direct = np.zeros((6, 3), np.float32)
+    around = np.zeros((6, 3), np.float32)
+    gather(
+        lit.tree,
+        lit.lamps,
+        np.tile(point.astype(np.float32), (6, 1)),
+        _AXES,
+        np.zeros(6, np.int32),
+        np.zeros(6, np.uint8),
+        np.full(6, DIRECT | INDIRECT, np.uint8),
+        direct,
+        around,
+        1,
+    )
+    return np.asarray(direct + around)
+
+
+def exposure(scene: Scene) -> float:
+    """Return the factor that brings a scene's light to display range.
+
+    It depends on lamps and ambient light only: a swapped object must not change the rest of the
+    picture. The reference is the unshadowed light on the floor under the lamps and around them.
+    """
+    if not scene.lamps:
+        return 1.0 / max(float(np.mean(scene.ambient)), 1e-6)
+    lamps = make_lamps(scene.lamps, scene.ambient)
+    middle = lamps.middle.astype(np.float64)
+    low, high = middle.min(axis=0) - 1.5, middle.max(axis=0) + 1.5
+    x, z = np.meshgrid(np.linspace(low[0], high[0], 8), np.linspace(low[2], high[2], 8))
+    points = np.stack([x, np.full_like(x, 0.3), z], axis=-1).reshape(-1, 3)
+    total = np.zeros(len(points))
+    for k in range(len(middle)):
+        d = middle[k] - points
+        square = (d**2).sum(axis=1)
+        there = np.maximum(-(d @ lamps.facing[k]), 0)
+        w = np.maximum(d[:, 1], 0) * there / (square * np.maximum(square, lamps.area[k]))
+        total += w * float(lamps.power[k].mean()) * int(lamps.samples[k])
+    return 1.0 / float(total.mean() + np.mean(scene.ambient))

@@ -1,0 +1,618 @@
+"""The kernels that draw: transform, cull, clip, scan-convert, shade, tone-map, encode."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference.compile import kernel, parallel_kernel
+
+__all__ = [
+    "BAND",
+    "NEAR",
+    "Camera",
+    "Geometry",
+    "Picture",
+    "Scratch",
+    "draw_parallel",
+    "draw_serial",
+]
+
+NEAR = 0.03
+"""Distance of the near plane, in metres."""
+BAND = 16
+"""Output rows that one thread draws at a time."""
+_TINY = 1e-12
+
+
+class Geometry(NamedTuple):
+    """Everything that can be seen, as arrays; n vertices, m faces, c light maps, t texels.
+
+    Attributes:
+        vertices: Shape (n, 3) float32, metres, scene axes.
+        uv: Shape (n, 2) float32.
+        light: Shape (n, 3) float32, linear light at the vertices.
+        faces: Shape (m, 3) int32.
+        texture: Shape (m,) int32.
+        tint: Shape (m, 3) float32, the light's factor, or the emission where ``glows``.
+        glows: Shape (m,) uint8.
+        density: Shape (m,) float32, texels of mipmap 0 a metre.
+        chart: Shape (m,) int32, -1 where the light is at the vertices.
+        chart_frame: Shape (c, 3, 4) float32, see ``parts.Part``.
+        chart_layout: Shape (c, 3) int32.
+        light_map: Shape (t, 3) float32.
+        texels, texel_offset, texel_side, texel_levels: See ``texels.Texels``.
+        linear: Shape (256,) float32, linear value of sRGB codes.
+        encode: Shape (8192,) uint8, sRGB codes of linear values.
+    """
+
+    vertices: NDArray[np.float32]
+    uv: NDArray[np.float32]
+    light: NDArray[np.float32]
+    faces: NDArray[np.int32]
+    texture: NDArray[np.int32]
+    tint: NDArray[np.float32]
+    glows: NDArray[np.uint8]
+    density: NDArray[np.float32]
+    chart: NDArray[np.int32]
+    chart_frame: NDArray[np.float32]
+    chart_layout: NDArray[np.int32]
+    light_map: NDArray[np.float32]
+    texels: NDArray[np.uint32]
+    texel_offset: NDArray[np.int64]
+    texel_side: NDArray[np.int64]
+    texel_levels: NDArray[np.int64]
+    linear: NDArray[np.float32]
+    encode: NDArray[np.uint8]
+
+
+class Camera(NamedTuple):
+    """A pinhole camera over the sample grid.
+
+    Attributes:
+        turn: Shape (3, 3) float64, scene to camera.
+        centre: Shape (3,) float64, in the scene.
+        focal: In samples.
+        cx: Principal point, in samples.
+        cy: Principal point, in samples.
+        supersample: Samples along each side of an output pixel.
+    """
+
+    turn: NDArray[np.float64]
+    centre: NDArray[np.float64]
+    focal: float
+    cx: float
+    cy: float
+    supersample: int
+
+
+class Scratch(NamedTuple):
+    """Working memory, reused between frames.
+
+    Attributes:
+        seen: Shape (n, 3) float32, vertices in camera axes.
+        screen: Shape (n, 2) float64, vertices in samples.
+        corners: Shape (r, 6) float64, record triangles sorted by y.
+        plane: Shape (r, 3) float64: 1 / depth as a linear function of the sample position.
+        weights: Shape (r, 6) float32: (b1, b2) / depth as linear functions of the ray.
+        face: Shape (r,) int32.
+        rows: Shape (r, 2) int32, sample rows of a record.
+        inverse: Shape (rows, columns) float32, 1 / depth.
+        record: Shape (rows, columns) int32, -1 where nothing was hit.
+    """
+
+    seen: NDArray[np.float32]
+    screen: NDArray[np.float64]
+    corners: NDArray[np.float64]
+    plane: NDArray[np.float64]
+    weights: NDArray[np.float32]
+    face: NDArray[np.int32]
+    rows: NDArray[np.int32]
+    inverse: NDArray[np.float32]
+    record: NDArray[np.int32]
+
+
+class Picture(NamedTuple):
+    """What is drawn.
+
+    Attributes:
+        frame: Shape (height, width, 3) uint8.
+        depth: Shape (height, width) float32, planar metres, 0 where nothing was hit.
+        ids: Shape (height, width) uint16, 0 where nothing was hit.
+        face_id: Shape (m,) uint16, the instance of each face.
+        shades: Shape (s, 4) float32, spheres (centre, radius) that cast contact shadows.
+        shade_id: Shape (s,) uint16, whose spheres they are.
+        background: Shape (3,) float32.
+    """
+
+    frame: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    ids: NDArray[np.uint16]
+    face_id: NDArray[np.uint16]
+    shades: NDArray[np.float32]
+    shade_id: NDArray[np.uint16]
+    background: NDArray[np.float32]
+
+
+@kernel
+def _record(k, ax, ay, bx, by, cx, cy, scratch):  # type: ignore[no-untyped-def]
+    """Write one screen triangle; return whether it covers any sample centre's row and column."""
+    height, width = scratch.inverse.shape
+    if by < ay or (by == ay and bx < ax):
+        ax, ay, bx, by = bx, by, ax, ay
+    if cy < ay or (cy == ay and cx < ax):
+        ax, ay, cx, cy = cx, cy, ax, ay
+    if cy < by or (cy == by and cx < bx):
+        bx, by, cx, cy = cx, cy, bx, by
+    top = math.ceil(max(ay, 0.0) - 0.5)
+    bottom = math.ceil(min(cy, float(height)) - 0.5)
+    if top >= bottom:
+        return False
+    left = min(ax, min(bx, cx))
+    right = max(ax, max(bx, cx))
+    if math.ceil(max(left, 0.0) - 0.5) >= math.ceil(min(right, float(width)) - 0.5):
+        return False
+    out = scratch.corners[k]
+    out[0], out[1], out[2], out[3], out[4], out[5] = ax, ay, bx, by, cx, cy
+    scratch.rows[k, 0] = top
+    scratch.rows[k, 1] = bottom
+    return True
+
+
+@kernel
+def _set_up(i, visible, counts, spans, geometry, camera, scratch):  # type: ignore[no-untyped-def]
+    """Transform one instance and write the triangles of it that can be seen."""
+    vertices, faces = geometry.vertices, geometry.faces
+    view, screen = scratch.seen, scratch.screen
+    focal, cx, cy = camera.focal, camera.cx, camera.cy
+    turn, centre = camera.turn, camera.centre
+    height, width = scratch.inverse.shape
+    r00, r01, r02 = turn[0, 0], turn[0, 1], turn[0, 2]
+    r10, r11, r12 = turn[1, 0], turn[1, 1], turn[1, 2]
+    r20, r21, r22 = turn[2, 0], turn[2, 1], turn[2, 2]
+    first, end = visible[i, 2], visible[i, 2] + visible[i, 3]
+    for v in range(first, end):
+        x = vertices[v, 0] - centre[0]
+        y = vertices[v, 1] - centre[1]
+        z = vertices[v, 2] - centre[2]
+        px = r00 * x + r01 * y + r02 * z
+        py = r10 * x + r11 * y + r12 * z
+        pz = r20 * x + r21 * y + r22 * z
+        view[v, 0] = px
+        view[v, 1] = py
+        view[v, 2] = pz
+        if pz >= NEAR:
+            # From the rounded coordinates, so that plane and outline agree.
+            scale = focal / np.float64(view[v, 2])
+            screen[v, 0] = cx + scale * view[v, 0]
+            screen[v, 1] = cy + scale * view[v, 1]
+    k = visible[i, 4]
+    two_sided = visible[i, 5] != 0
+    lowest, highest = height, 0
+    clipped_x = np.zeros(4)
+    clipped_y = np.zeros(4)
+    for f in range(visible[i, 0], visible[i, 0] + visible[i, 1]):
+        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+        az, bz, cz = np.float64(view[a, 2]), np.float64(view[b, 2]), np.float64(view[c, 2])
+        inside = int(az >= NEAR) + int(bz >= NEAR) + int(cz >= NEAR)
+        if inside == 0:
+            continue
+        if inside == 3:
+            x0, x1, x2 = screen[a, 0], screen[b, 0], screen[c, 0]
+            if min(x0, min(x1, x2)) >= width or max(x0, max(x1, x2)) <= 0:
+                continue
+            y0, y1, y2 = screen[a, 1], screen[b, 1], screen[c, 1]
+            if min(y0, min(y1, y2)) >= height or max(y0, max(y1, y2)) <= 0:
+                continue
+        ax, ay = np.float64(view[a, 0]), np.float64(view[a, 1])
+        bx, by = np.float64(view[b, 0]), np.float64(view[b, 1])
+        qx, qy = np.float64(view[c, 0]), np.float64(view[c, 1])
+        ux, uy, uz = bx - ax, by - ay, bz - az
+        vx, vy, vz = qx - ax, qy - ay, cz - az
+        nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+        # n . p is the same for all points of the plane; negative means that it faces the camera.
+        distance = nx * ax + ny * ay + nz * az
+        if distance == 0.0 or (distance > 0.0 and not two_sided):
+            continue
+        before = k
+        if inside == 3:
+            if _record(k, x0, y0, x1, y1, x2, y2, scratch):
+                k += 1
+        else:
+            n = 0
+            for s in range(3):
+                p = faces[f, s]
+                q = faces[f, (s + 1) % 3]
+                pz, qz = np.float64(view[p, 2]), np.float64(view[q, 2])
+                if pz >= NEAR:
+                    clipped_x[n] = screen[p, 0]
+                    clipped_y[n] = screen[p, 1]
+                    n += 1
+                if (pz >= NEAR) != (qz >= NEAR):
+                    # From the inner end, so that both faces of an edge cut it alike.
+                    if pz < NEAR:
+                        p, q = q, p
+                        pz, qz = qz, pz
+                    t = (pz - NEAR) / (pz - qz)
+                    x = view[p, 0] + t * (np.float64(view[q, 0]) - view[p, 0])
+                    y = view[p, 1] + t * (np.float64(view[q, 1]) - view[p, 1])
+                    clipped_x[n] = cx + focal * x / NEAR
+                    clipped_y[n] = cy + focal * y / NEAR
+                    n += 1
+            for s in range(1, n - 1):
+                if _record(
+                    k,
+                    clipped_x[0],
+                    clipped_y[0],
+                    clipped_x[s],
+                    clipped_y[s],
+                    clipped_x[s + 1],
+                    clipped_y[s + 1],
+                    scratch,
+                ):
+                    k += 1
+        if k == before:
+            continue
+        inverse = 1.0 / distance
+        gx, gy = nx * inverse / focal, ny * inverse / focal
+        g0 = nz * inverse - gx * cx - gy * cy
+        # With M = [a b c], the rows of M^-1 times the ray are (b0, b1, b2) / depth.
+        w10, w11, w12 = qy * az - cz * ay, cz * ax - qx * az, qx * ay - qy * ax
+        w20, w21, w22 = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+        for r in range(before, k):
+            scratch.plane[r, 0] = gx
+            scratch.plane[r, 1] = gy
+            scratch.plane[r, 2] = g0
+            w = scratch.weights[r]
+            w[0], w[1], w[2] = w10 * inverse, w11 * inverse, w12 * inverse
+            w[3], w[4], w[5] = w20 * inverse, w21 * inverse, w22 * inverse
+            scratch.face[r] = f
+            lowest = min(lowest, scratch.rows[r, 0])
+            highest = max(highest, scratch.rows[r, 1])
+    counts[i] = k - visible[i, 4]
+    spans[i, 0] = lowest
+    spans[i, 1] = highest
+
+
+@kernel
+def _scan(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
+    """Find the nearest surface of each sample in the rows [y0, y1)."""
+    inverse, record = scratch.inverse, scratch.record
+    width = inverse.shape[1]
+    for y in range(y0, y1):
+        for x in range(width):
+            inverse[y, x] = 0.0
+            record[y, x] = -1
+    for i in range(visible.shape[0]):
+        if spans[i, 0] >= y1 or spans[i, 1] <= y0:
+            continue
+        first = visible[i, 4]
+        for k in range(first, first + counts[i]):
+            top = max(scratch.rows[k, 0], y0)
+            bottom = min(scratch.rows[k, 1], y1)
+            if top >= bottom:
+                continue
+            corner = scratch.corners[k]
+            ax, ay, bx, by, cx, cy = (
+                corner[0],
+                corner[1],
+                corner[2],
+                corner[3],
+                corner[4],
+                corner[5],
+            )
+            # An edge is always walked from its upper end, so neighbours agree on every crossing.
+            slope_ac = (cx - ax) / (cy - ay)
+            slope_ab = (bx - ax) / (by - ay)
+            slope_bc = (cx - bx) / (cy - by)
+            gx, gy, g0 = scratch.plane[k, 0], scratch.plane[k, 1], scratch.plane[k, 2]
+            step = np.float32(gx)
+            for y in range(top, bottom):
+                yc = y + 0.5
+                left = ax + (yc - ay) * slope_ac
+                if yc < by:
+                    right = ax + (yc - ay) * slope_ab
+                else:
+                    right = bx + (yc - by) * slope_bc
+                if right < left:
+                    left, right = right, left
+                start = math.ceil(max(left, 0.0) - 0.5)
+                stop = math.ceil(min(right, float(width)) - 0.5)
+                if start >= stop:
+                    continue
+                base = np.float32(g0 + gy * yc + gx * (start + 0.5))
+                row_inverse = inverse[y]
+                row_record = record[y]
+                for x in range(start, stop):
+                    value = base + step * np.float32(x - start)
+                    old = row_inverse[x]
+                    nearer = value > old
+                    row_inverse[x] = value if nearer else old
+                    row_record[x] = k if nearer else row_record[x]
+
+
+@kernel
+def _tone(x):  # type: ignore[no-untyped-def]
+    """Map linear light to [0, 1] with a soft shoulder and a slight toe (rational, no libm)."""
+    y = x * (np.float32(2.51) * x + np.float32(0.03))
+    y = y / (x * (np.float32(2.43) * x + np.float32(0.59)) + np.float32(0.14))
+    return min(max(y, np.float32(0.0)), np.float32(1.0))
+
+
+@kernel
+def _level_of(footprint):  # type: ignore[no-untyped-def]
+    """Return log2 of half the exponent of a squared footprint, linear between powers of two."""
+    level = np.float32(0.0)
+    f = footprint
+    while f >= np.float32(4.0) and level < np.float32(14.0):
+        f *= np.float32(0.25)
+        level += np.float32(1.0)
+    if f > np.float32(1.0):
+        # 4^x - 1 = 3 x to within 0.14 of a level on [1, 4].
+        level += (f - np.float32(1.0)) * np.float32(1.0 / 3.0)
+    return level
+
+
+@kernel
+def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
+    """Colour the output rows [y0, y1)."""
+    ss = camera.supersample
+    focal, cx, cy = np.float32(camera.focal), np.float32(camera.cx), np.float32(camera.cy)
+    inverse_focal = np.float32(1.0) / focal
+    turn, centre = camera.turn, camera.centre
+    faces, uv, light = geometry.faces, geometry.uv, geometry.light
+    texels, linear, encode = geometry.texels, geometry.linear, geometry.encode
+    width = picture.frame.shape[1]
+    share = np.float32(1.0) / np.float32(ss * ss)
+    top = np.float32(encode.size - 1)
+    one, half = np.float32(1.0), np.float32(0.5)
+    for y in range(y0, y1):
+        for x in range(width):
+            total_r = total_g = total_b = np.float32(0.0)
+            last = -2
+            er = eg = eb = np.float32(0.0)
+            f = a = b = c = texture = 0
+            steep = limit = np.float32(0.0)
+            for sy in range(y * ss, y * ss + ss):
+                for sx in range(x * ss, x * ss + ss):
+                    k = scratch.record[sy, sx]
+                    if k < 0:
+                        total_r += _tone(picture.background[0])
+                        total_g += _tone(picture.background[1])
+                        total_b += _tone(picture.background[2])
+                        last = -2
+                        continue
+                    depth = one / scratch.inverse[sy, sx]
+                    rx = (np.float32(sx) + half - cx) * inverse_focal
+                    ry = (np.float32(sy) + half - cy) * inverse_focal
+                    w = scratch.weights[k]
+                    b1 = depth * (w[0] * rx + w[1] * ry + w[2])
+                    b2 = depth * (w[3] * rx + w[4] * ry + w[5])
+                    b1 = min(max(b1, np.float32(0.0)), one)
+                    b2 = min(max(b2, np.float32(0.0)), one - b1)
+                    b0 = one - b1 - b2
+                    if k != last:
+                        last = k
+                        f = scratch.face[k]
+                        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+                        texture = geometry.texture[f]
+                        scale = geometry.density[f] * inverse_focal
+                        # |n| / |n . p|, the steepness of the plane, from the gradient of 1 / depth.
+                        gx = scratch.plane[k, 0] * camera.focal
+                        gy = scratch.plane[k, 1] * camera.focal
+                        g0 = (
+                            scratch.plane[k, 2]
+                            + scratch.plane[k, 0] * camera.cx
+                            + scratch.plane[k, 1] * camera.cy
+                        )
+                        steep = scale * scale * np.float32(math.sqrt(gx * gx + gy * gy + g0 * g0))
+                        limit = scale * scale * np.float32(12.0)
+                        tint = geometry.tint[f]
+                        if geometry.glows[f]:
+                            er, eg, eb = tint[0], tint[1], tint[2]
+                        else:
+                            chart = geometry.chart[f]
+                            if chart >= 0 or picture.shades.shape[0] > 0:
+                                vx, vy, vz = depth * rx, depth * ry, depth
+                                px = np.float32(
+                                    turn[0, 0] * vx + turn[1, 0] * vy + turn[2, 0] * vz + centre[0]
+                                )
+                                py = np.float32(
+                                    turn[0, 1] * vx + turn[1, 1] * vy + turn[2, 1] * vz + centre[1]
+                                )
+                                pz = np.float32(
+                                    turn[0, 2] * vx + turn[1, 2] * vy + turn[2, 2] * vz + centre[2]
+                                )
+                            if chart >= 0:
+                                m = geometry.chart_frame[chart]
+                                s = m[0, 0] * px + m[0, 1] * py + m[0, 2] * pz + m[0, 3]
+                                t = m[1, 0] * px + m[1, 1] * py + m[1, 2] * pz + m[1, 3]
+                                first = geometry.chart_layout[chart, 0]
+                                columns = geometry.chart_layout[chart, 1]
+                                rows = geometry.chart_layout[chart, 2]
+                                s = min(max(s, np.float32(0.0)), np.float32(columns - 1))
+                                t = min(max(t, np.float32(0.0)), np.float32(rows - 1))
+                                i, j = min(int(s), columns - 2), min(int(t), rows - 2)
+                                fs, ft = s - np.float32(i), t - np.float32(j)
+                                l00 = geometry.light_map[first + j * columns + i]
+                                l01 = geometry.light_map[first + j * columns + i + 1]
+                                l10 = geometry.light_map[first + (j + 1) * columns + i]
+                                l11 = geometry.light_map[first + (j + 1) * columns + i + 1]
+                                f11 = fs * ft
+                                f10, f01 = ft - f11, fs - f11
+                                f00 = one - fs - f10
+                                er = l00[0] * f00 + l01[0] * f01 + l10[0] * f10 + l11[0] * f11
+                                eg = l00[1] * f00 + l01[1] * f01 + l10[1] * f10 + l11[1] * f11
+                                eb = l00[2] * f00 + l01[2] * f01 + l10[2] * f10 + l11[2] * f11
+                            else:
+                                er = b0 * light[a, 0] + b1 * light[b, 0] + b2 * light[c, 0]
+                                eg = b0 * light[a, 1] + b1 * light[b, 1] + b2 * light[c, 1]
+                                eb = b0 * light[a, 2] + b1 * light[b, 2] + b2 * light[c, 2]
+                            open_ = one
+                            for q in range(picture.shades.shape[0]):
+                                if picture.shade_id[q] == picture.face_id[f]:
+                                    continue
+                                ball = picture.shades[q]
+                                dx, dy, dz = ball[0] - px, ball[1] - py, ball[2] - pz
+                                near = dx * dx + dy * dy + dz * dz
+                                size = ball[3] * ball[3]
+                                if near > size * np.float32(36.0):
+                                    continue
+                                # Occlusion of a sphere: cosine to its centre times its solid angle.
+                                nx = turn[0, 0] * gx + turn[1, 0] * gy + turn[2, 0] * g0
+                                ny = turn[0, 1] * gx + turn[1, 1] * gy + turn[2, 1] * g0
+                                nz = turn[0, 2] * gx + turn[1, 2] * gy + turn[2, 2] * g0
+                                cosine = -np.float32(
+                                    (nx * dx + ny * dy + nz * dz)
+                                    / math.sqrt(near * (nx * nx + ny * ny + nz * nz) + _TINY)
+                                )
+                                if cosine > np.float32(0.0):
+                                    near = max(near, size)
+                                    fade = one - near / (size * np.float32(36.0))
+                                    open_ *= one - np.float32(0.95) * cosine * (size / near) * fade
+                            er *= tint[0] * open_
+                            eg *= tint[1] * open_
+                            eb *= tint[2] * open_
+                    tu = b0 * uv[a, 0] + b1 * uv[b, 0] + b2 * uv[c, 0]
+                    tv = b0 * uv[a, 1] + b1 * uv[b, 1] + b2 * uv[c, 1]
+                    tu -= np.float32(math.floor(tu))
+                    tv -= np.float32(math.floor(tv))
+                    square = depth * depth
+                    level = _level_of(min(steep * square * depth, limit * square))
+                    last_level = geometry.texel_levels[texture] - 1
+                    l0 = min(int(level), last_level)
+                    blend = level - np.float32(l0)
+                    if l0 == last_level:
+                        blend = np.float32(0.0)
+                    vr = vg = vb = np.float32(0.0)
+                    for m in range(2):
+                        if m == 1 and blend <= np.float32(0.02):
+                            break
+                        part = (
+                            blend if m == 1 else (one - blend if blend > np.float32(0.02) else one)
+                        )
+                        side = geometry.texel_side[texture] >> (l0 + m)
+                        offset = geometry.texel_offset[texture, l0 + m]
+                        fu = tu * np.float32(side) - half
+                        fv = tv * np.float32(side) - half
+                        iu, iv = int(math.floor(fu)), int(math.floor(fv))
+                        fu -= np.float32(iu)
+                        fv -= np.float32(iv)
+                        mask = side - 1
+                        c0, c1 = iu & mask, (iu + 1) & mask
+                        r0 = offset + (iv & mask) * side
+                        r1 = offset + ((iv + 1) & mask) * side
+                        t00, t01 = texels[r0 + c0], texels[r0 + c1]
+                        t10, t11 = texels[r1 + c0], texels[r1 + c1]
+                        f11 = fu * fv * part
+                        f10 = fv * part - f11
+                        f01 = fu * part - f11
+                        f00 = part - fu * part - f10
+                        vr += (
+                            linear[t00 & 255] * f00
+                            + linear[t01 & 255] * f01
+                            + linear[t10 & 255] * f10
+                            + linear[t11 & 255] * f11
+                        )
+                        vg += (
+                            linear[(t00 >> 8) & 255] * f00
+                            + linear[(t01 >> 8) & 255] * f01
+                            + linear[(t10 >> 8) & 255] * f10
+                            + linear[(t11 >> 8) & 255] * f11
+                        )
+                        vb += (
+                            linear[(t00 >> 16) & 255] * f00
+                            + linear[(t01 >> 16) & 255] * f01
+                            + linear[(t10 >> 16) & 255] * f10
+                            + linear[(t11 >> 16) & 255] * f11
+                        )
+                    total_r += _tone(vr * er)
+                    total_g += _tone(vg * eg)
+                    total_b += _tone(vb * eb)
+            if rgb:
+                picture.frame[y, x, 0] = encode[int(total_r * share * top + half)]
+                picture.frame[y, x, 1] = encode[int(total_g * share * top + half)]
+                picture.frame[y, x, 2] = encode[int(total_b * share * top + half)]
+
+
+@kernel
+def _measure(y0, y1, camera, scratch, picture):  # type: ignore[no-untyped-def]
+    """Write depth and ids of the output rows [y0, y1).
+
+    The surface is the one seen by sample (s // 2, s // 2) of the s x s samples of a pixel; the
+    depth is that of its plane at the middle of the pixel, within the depths of its neighbours.
+    """
+    ss = camera.supersample
+    middle = 0.5 * ss
+    off = ss // 2 + 0.5 - middle
+    width = picture.frame.shape[1]
+    for y in range(y0, y1):
+        for x in range(width):
+            sy, sx = y * ss + ss // 2, x * ss + ss // 2
+            k = scratch.record[sy, sx]
+            if k < 0:
+                picture.depth[y, x] = 0.0
+                picture.ids[y, x] = 0
+                continue
+            inverse = scratch.inverse[sy, sx]
+            if off != 0.0:
+                moved = inverse - off * (scratch.plane[k, 0] + scratch.plane[k, 1])
+                # At a silhouette the plane may run away within half a sample.
+                inverse = np.float32(min(max(moved, 0.8 * inverse), 1.25 * inverse))
+            picture.depth[y, x] = np.float32(1.0) / inverse
+            picture.ids[y, x] = picture.face_id[scratch.face[k]]
+
+
+@kernel
+def _band(n, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
+    height = picture.frame.shape[0]
+    y0 = n * height // bands
+    y1 = (n + 1) * height // bands
+    ss = camera.supersample
+    _scan(y0 * ss, y1 * ss, visible, counts, spans, scratch)
+    if rgb:
+        _shade(y0, y1, geometry, camera, scratch, picture, rgb)
+    _measure(y0, y1, camera, scratch, picture)
+
+
+@kernel
+def draw_serial(visible, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
+    """Draw on the calling thread; see ``draw_parallel``."""
+    n = visible.shape[0]
+    counts = np.zeros(n, np.int64)
+    spans = np.zeros((n, 2), np.int64)
+    for i in range(n):
+        _set_up(i, visible, counts, spans, geometry, camera, scratch)
+    bands = (picture.frame.shape[0] + BAND - 1) // BAND
+    for b in range(bands):
+        _band(b, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb)
+
+
+@parallel_kernel
+def draw_parallel(visible, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
+    """Draw the visible instances, front to back, into ``picture``.
+
+    Args:
+        visible: Shape (n, 6) int64 rows: first face, faces, first vertex, vertices, first record,
+            1 if two-sided.
+        geometry: What there is.
+        camera: From where.
+        scratch: Working memory.
+        picture: What is written.
+        rgb: Whether the frame is wanted; depth and ids always are.
+    """
+    n = visible.shape[0]
+    counts = np.zeros(n, np.int64)
+    spans = np.zeros((n, 2), np.int64)
+    for i in prange(n):
+        _set_up(i, visible, counts, spans, geometry, camera, scratch)
+    bands = (picture.frame.shape[0] + BAND - 1) // BAND
+    half = (bands + 1) // 2
+    for i in prange(bands):
+        # Threads take stretches of i: mixing upper and lower bands evens out their work.
+        b = i // 2 + half * (i % 2)
+        _band(b, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb)

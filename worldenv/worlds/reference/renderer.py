@@ -1,0 +1,381 @@
+"""Draws a lit scene from any camera: frame, metric depth and instance ids."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.camera import intrinsics
+from worldenv.worlds.reference import raster
+from worldenv.worlds.reference.compile import running, thread_count
+from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
+from worldenv.worlds.reference.parts import Part, place
+from worldenv.worlds.reference.scene import Instance, Mesh, Scene
+from worldenv.worlds.reference.texels import ENCODE, LINEAR, Texels, pack
+
+__all__ = ["DETAILS", "Drawn", "Renderer"]
+
+DETAILS = ("auto", "full", "coarse")
+SMALL = 40.0
+"""Below this projected radius, in pixels of a 256-pixel-wide frame, the coarse mesh is drawn."""
+BRIGHTNESS = 0.62
+"""Display-linear value of a white surface in the reference light, before the tone curve."""
+
+
+class Drawn(NamedTuple):
+    """One picture.
+
+    Attributes:
+        frame: Shape (height, width, 3) uint8.
+        depth: Shape (height, width) float32, planar metres, 0 where nothing was hit.
+        ids: Shape (height, width) uint16, 0 where nothing was hit.
+    """
+
+    frame: NDArray[np.uint8]
+    depth: NDArray[np.float32]
+    ids: NDArray[np.uint16]
+
+
+class _Level(NamedTuple):
+    """Where one level of detail of an instance lies in the arrays."""
+
+    part: Part
+    first_vertex: int
+    first_face: int
+
+
+class Renderer:
+    """A scene, its light and the working memory to draw it.
+
+    Example:
+        >>> from worldenv.worlds.reference import plain
+        >>> drawn = Renderer(plain.build(0), size=(32, 32)).draw(plain.build(0).views[0].pose)
+        >>> drawn.frame.shape
+        (32, 32, 3)
+    """
+
+    def __init__(
+        self,
+        scene: Scene | Lit,
+        *,
+        size: tuple[int, int] = (256, 256),
+        fov: float = 75.0,
+        supersample: int = 1,
+        detail: str = "auto",
+        threads: int = 1,
+        cache: bool = True,
+    ) -> None:
+        self.size, self.fov, self.supersample = size, fov, supersample
+        self.detail, self.threads = detail, threads
+        self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
+        self._exposure = exposure(self._lit.scene)
+        self._pool: Texels | None = None
+        self._pooled: dict[str, int] = {}
+        width, height = size
+        shape = (height * supersample, width * supersample)
+        self._inverse = np.zeros(shape, np.float32)
+        self._record = np.zeros(shape, np.int32)
+        self._probes: dict[tuple[int, bytes], NDArray[np.float32]] = {}
+        self._assemble()
+
+    @property
+    def scene(self) -> Scene:
+        """What is drawn now."""
+        return self._lit.scene
+
+    @property
+    def lit(self) -> Lit:
+        """The scene with its light; hand it to ``show`` to come back to it."""
+        return self._lit
+
+    def swap(self, scene: Scene, changed: list[int]) -> None:
+        """Draw a scene that differs in some instances only, given by id.
+
+        Lamps, ambient light and event must be the same.
+        """
+        self.show(relight(self._lit, scene, changed, self.threads))
+
+    def show(self, lit: Lit) -> None:
+        """Draw another lit scene from now on."""
+        self._lit = lit
+        self._probes.clear()
+        self._assemble()
+
+    def _assemble(self) -> None:
+        """Lay all parts end to end in the arrays that the kernels read."""
+        lit = self._lit
+        names = sorted(
+            {
+                material.texture
+                for instance in lit.scene.instances
+                for mesh in (instance.mesh, instance.coarse)
+                if mesh is not None
+                for material in mesh.materials
+            }
+        )
+        if self._pool is None or any(name not in self._pooled for name in names):
+            self._pool, self._pooled = pack({n: lit.scene.textures[n] for n in names})
+        pool = self._pool
+        self._levels: dict[int, tuple[_Level, ...]] = {}
+        columns: dict[str, list[NDArray[np.generic]]] = {
+            k: []
+            for k in (
+                "vertices uv light faces texture tint glows density chart frame layout map id"
+            ).split()
+        }
+        vertex = face = chart = texel = 0
+        for instance in lit.scene.instances:
+            levels = []
+            meshes = (instance.mesh, instance.coarse)
+            for k, part in enumerate(lit.parts[instance.id]):
+                mesh = meshes[k]
+                assert mesh is not None
+                levels.append(_Level(part, vertex, face))
+                light, light_map = _resolve(
+                    part, lit.direct[instance.id][k] + lit.around[instance.id][k]
+                )
+                material = part.face_material
+                table = _materials(mesh, self._pooled, self._exposure)
+                texture = table[0][material]
+                layout = part.chart_layout.copy()
+                layout[:, 0] += texel
+                columns["vertices"].append(part.vertices)
+                columns["uv"].append(part.uv)
+                columns["light"].append(light)
+                columns["faces"].append(part.faces + np.int32(vertex))
+                columns["texture"].append(texture)
+                columns["tint"].append(table[1][material])
+                columns["glows"].append(table[2][material])
+                columns["density"].append(_density(part, pool.side[texture]))
+                columns["chart"].append(
+                    np.where(part.face_chart >= 0, part.face_chart + np.int32(chart), np.int32(-1))
+                )
+                columns["frame"].append(part.chart_frame)
+                columns["layout"].append(layout)
+                columns["map"].append(light_map)
+                columns["id"].append(np.full(len(part.faces), instance.id, np.uint16))
+                vertex += len(part.vertices)
+                face += len(part.faces)
+                chart += len(layout)
+                texel += len(light_map)
+            self._levels[instance.id] = tuple(levels)
+        joined = {k: np.ascontiguousarray(np.concatenate(v)) for k, v in columns.items()}
+        self._geometry = raster.Geometry(
+            joined["vertices"],
+            joined["uv"],
+            joined["light"],
+            joined["faces"],
+            joined["texture"],
+            joined["tint"],
+            joined["glows"],
+            joined["density"],
+            joined["chart"],
+            joined["frame"],
+            joined["layout"],
+            joined["map"],
+            pool.texels,
+            pool.offset,
+            pool.side,
+            pool.levels,
+            LINEAR,
+            ENCODE,
+        )
+        self._face_id = joined["id"]
+        # A face that the near plane cuts becomes up to two triangles.
+        records = 2 * face
+        self._scratch = raster.Scratch(
+            np.empty((vertex, 3), np.float32),
+            np.empty((vertex, 2), np.float64),
+            np.empty((records, 6), np.float64),
+            np.empty((records, 3), np.float64),
+            np.empty((records, 6), np.float32),
+            np.empty(records, np.int32),
+            np.empty((records, 2), np.int32),
+            self._inverse,
+            self._record,
+        )
+        instances = lit.scene.instances
+        self._still = [i for i in instances if not i.moves]
+        self._moving = [i for i in instances if i.moves]
+        self._spheres = np.zeros((len(instances), 4))
+        for k, instance in enumerate(instances):
+            self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
+
+    def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
+        """Return the picture from a camera-to-scene pose (4, 4) at a time in seconds.
+
+        Args:
+            pose: OpenCV camera axes in scene coordinates.
+            time: Of the scene's event.
+            rgb: Whether the frame is wanted; else it is black.
+        """
+        width, height = self.size
+        K = intrinsics(self.size, self.fov)
+        ss = self.supersample
+        camera = raster.Camera(
+            np.ascontiguousarray(pose[:3, :3].T, np.float64),
+            np.ascontiguousarray(pose[:3, 3], np.float64),
+            float(K[0, 0]) * ss,
+            float(K[0, 2]) * ss,
+            float(K[1, 2]) * ss,
+            ss,
+        )
+        shades, shade_id = self._move(time)
+        background = np.array(self.scene.background, np.float32)
+        picture = raster.Picture(
+            np.zeros((height, width, 3), np.uint8),
+            np.empty((height, width), np.float32),
+            np.empty((height, width), np.uint16),
+            self._face_id,
+            shades,
+            shade_id,
+            background,
+        )
+        visible = self._visible(camera, float(K[0, 0]))
+        if thread_count(self.threads) == 1:
+            raster.draw_serial(visible, self._geometry, camera, self._scratch, picture, rgb)
+        else:
+            with running(self.threads):
+                raster.draw_parallel(visible, self._geometry, camera, self._scratch, picture, rgb)
+        return Drawn(picture.frame, picture.depth, picture.ids)
+
+    def pose_of(self, instance: Instance, time: float) -> NDArray[np.float64]:
+        """Return where an instance is at a time, shape (4, 4)."""
+        event = self.scene.event
+        if event is None or event.instance != instance.id:
+            return instance.pose
+        return event.pose(time)
+
+    def _move(self, time: float) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
+        """Put moving things where they are at ``time``; return the spheres of their shadows."""
+        shades: list[NDArray[np.float64]] = []
+        owners: list[int] = []
+        index = {instance.id: k for k, instance in enumerate(self.scene.instances)}
+        for instance in self._moving:
+            pose = self.pose_of(instance, time)
+            sphere = _sphere(self._levels[instance.id][0].part, pose)
+            self._spheres[index[instance.id]] = sphere
+            key = (instance.id, pose.tobytes())
+            if key not in self._probes:
+                if len(self._probes) > 4096:
+                    self._probes.clear()
+                self._probes[key] = probe(self._lit, sphere[:3])
+            axes = self._probes[key]
+            for level in self._levels[instance.id]:
+                part, first = level.part, level.first_vertex
+                rows = slice(first, first + len(part.vertices))
+                self._geometry.vertices[rows] = place(part.local, pose)
+                normals = part.normals.astype(np.float64) @ pose[:3, :3].T
+                square = normals**2
+                side = np.where(normals >= 0, np.arange(3), np.arange(3, 6))
+                self._geometry.light[rows] = (square[..., None] * axes[side]).sum(axis=1)
+            balls = _shades(self._levels[instance.id][0].part, pose)
+            shades.append(balls)
+            owners += [instance.id] * len(balls)
+        if not shades:
+            return np.zeros((0, 4), np.float32), np.zeros(0, np.uint16)
+        return np.concatenate(shades).astype(np.float32), np.array(owners, np.uint16)
+
+    def _visible(self, camera: raster.Camera, focal: float) -> NDArray[np.int64]:
+        """Return the rows of the instances in the frustum, nearest first."""
+        width, height = self.size
+        spheres = self._spheres
+        centre = (spheres[:, :3] - camera.centre) @ camera.turn.T
+        radius = spheres[:, 3]
+        kx, ky = 0.5 * width / focal, 0.5 * height / focal
+        x, y, z = centre.T
+        seen = (
+            (z > raster.NEAR - radius)
+            & (np.abs(x) <= kx * z + radius * math.sqrt(1 + kx * kx))
+            & (np.abs(y) <= ky * z + radius * math.sqrt(1 + ky * ky))
+        )
+        distance = np.sqrt((centre**2).sum(axis=1)) - radius
+        size = radius * focal * (256.0 / width) / np.maximum(distance + radius, 1e-6)
+        rows, record = [], 0
+        instances = self.scene.instances
+        for k in np.argsort(distance, kind="stable"):
+            if not seen[k]:
+                continue
+            levels = self._levels[instances[k].id]
+            coarse = self.detail == "coarse" or (self.detail == "auto" and size[k] < SMALL)
+            level = levels[-1] if coarse else levels[0]
+            part = level.part
+            faces = len(part.faces)
+            rows.append(
+                (
+                    level.first_face,
+                    faces,
+                    level.first_vertex,
+                    len(part.vertices),
+                    record,
+                    int(part.two_sided),
+                )
+            )
+            # Only what reaches the near plane can be cut by it.
+            record += faces if z[k] - radius[k] > raster.NEAR else 2 * faces
+        return np.array(rows, np.int64).reshape(-1, 6)
+
+
+def _sphere(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.append(pose[:3, :3] @ part.centre + pose[:3, 3], part.radius * 1.0001 + 1e-6)
+
+
+def _shades(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4)."""
+    low, high = part.local.min(axis=0), part.local.max(axis=0)
+    extent = (high - low).astype(np.float64)
+    axis = int(np.argmax(extent))
+    radius = float(np.sort(extent)[:2].mean()) / 2
+    if np.sort(extent)[0] < 0.25 * np.sort(extent)[1]:
+        # A sheet, such as a door, has no round shadow.
+        radius = float(extent.min()) / 2
+    radius = max(radius, 1e-3)
+    count = int(np.clip(round(float(extent[axis]) / (2 * radius)), 1, 8))
+    middle = np.tile((low.astype(np.float64) + high) / 2, (count, 1))
+    middle[:, axis] = low[axis] + extent[axis] * (np.arange(count) + 0.5) / count
+    return np.column_stack([middle @ pose[:3, :3].T + pose[:3, 3], np.full(count, radius)])
+
+
+def _resolve(
+    part: Part, light: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the light at all vertices (n, 3) and the filtered light maps (t, 3)."""
+    n = len(part.lit_vertices)
+    at_vertices = np.zeros((len(part.vertices), 3), np.float32)
+    at_vertices[part.lit_vertices] = light[:n]
+    maps = np.zeros((part.texels, 3), np.float32)
+    maps[part.lit_texels] = light[n:]
+    for first, columns, rows in part.chart_layout:
+        block = maps[first : first + columns * rows].reshape(rows, columns, 3)
+        # Weights 1 2 1 give even and odd texels equal shares: the four sample sets join evenly.
+        wide = np.pad(block, ((1, 1), (1, 1), (0, 0)), mode="reflect")
+        rows_done = 0.25 * wide[:-2] + 0.5 * wide[1:-1] + 0.25 * wide[2:]
+        block[...] = 0.25 * rows_done[:, :-2] + 0.5 * rows_done[:, 1:-1] + 0.25 * rows_done[:, 2:]
+    return at_vertices, maps
+
+
+def _materials(
+    mesh: Mesh, pooled: dict[str, int], factor: float
+) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
+    texture = np.array([pooled[m.texture] for m in mesh.materials], np.int32)
+    tint = np.array(
+        [
+            np.array(m.tint) * (m.emission if m.emission > 0 else BRIGHTNESS * factor)
+            for m in mesh.materials
+        ],
+        np.float32,
+    )
+    return texture, tint, np.array([m.emission > 0 for m in mesh.materials], np.uint8)
+
+
+def _density(part: Part, side: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return texels of mipmap 0 a metre, shape (m,)."""
+    p = part.local[part.faces].astype(np.float64)
+    q = part.uv[part.faces].astype(np.float64)
+    area = np.linalg.norm(np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]), axis=1)
+    a, b = q[:, 1] - q[:, 0], q[:, 2] - q[:, 0]
+    covered = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
+    return (np.sqrt(covered / np.maximum(area, 1e-12)) * side).astype(np.float32)

@@ -1,0 +1,64 @@
+"""Keeps built light on disk, by digest, in the user's cache folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["folder", "read", "write"]
+
+_KEPT = 256
+"""Most files kept; the least recently used go first."""
+
+
+def folder() -> Path:
+    """Return the folder of built light: under XDG_CACHE_HOME, else ~/.cache."""
+    root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(root) / "worldenv" / "light"
+
+
+def read(key: str, receivers: int) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+    """Return (direct, around), each (receivers, 3), or None when absent or damaged."""
+    path = folder() / f"{key}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            direct, around = data["direct"], data["around"]
+    except Exception:
+        # Whatever a damaged file raises (zip, zlib, format, key errors), it is built again.
+        return None
+    for array in (direct, around):
+        if (
+            array.dtype != np.float32
+            or array.shape != (receivers, 3)
+            or not np.isfinite(array).all()
+        ):
+            return None
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return direct, around
+
+
+def write(key: str, direct: NDArray[np.float32], around: NDArray[np.float32]) -> bool:
+    """Keep built light; return whether that worked (a folder may be unwritable or full)."""
+    temporary = ""
+    try:
+        home = folder()
+        home.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=home, suffix=".part")
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, direct=direct, around=around)
+        os.replace(temporary, home / f"{key}.npz")
+        files = sorted(home.glob("*.npz"), key=lambda p: p.stat().st_mtime)
+        for old in files[:-_KEPT]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        if temporary:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        return False
+    return True

@@ -1,0 +1,122 @@
+"""Packs a scene's textures into one pool of sRGB mipmaps."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.world import Unsupported
+from worldenv.worlds.reference.compile import kernel
+
+LEVELS = 13
+
+
+def _linear_of_srgb() -> NDArray[np.float32]:
+    code = np.arange(256) / 255.0
+    linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
+    return linear.astype(np.float32)
+
+
+def _srgb_of_linear(entries: int) -> NDArray[np.uint8]:
+    linear = np.arange(entries) / (entries - 1.0)
+    code = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return (code * 255 + 0.5).astype(np.uint8)
+
+
+LINEAR = _linear_of_srgb()
+"""Linear value in [0, 1] of each sRGB code, shape (256,) (IEC 61966-2-1)."""
+
+ENCODE = _srgb_of_linear(8192)
+"""sRGB code of linear values, evenly spaced over [0, 1], shape (8192,)."""
+
+
+class Texels(NamedTuple):
+    """All textures in one array, each with its mipmaps down to one texel.
+
+    Attributes:
+        texels: Shape (n,) uint32, red in the lowest byte.
+        offset: Shape (textures, LEVELS) int64, where each level starts.
+        side: Shape (textures,) int64, side of level 0, a power of two.
+        levels: Shape (textures,) int64, number of levels.
+        mean: Shape (textures, 3) float32, linear mean colour.
+    """
+
+    texels: NDArray[np.uint32]
+    offset: NDArray[np.int64]
+    side: NDArray[np.int64]
+    levels: NDArray[np.int64]
+    mean: NDArray[np.float32]
+
+
+@kernel
+def _fill(image, out, offset, side, linear, encode, mean):  # type: ignore[no-untyped-def]
+    top = encode.size - 1
+    for y in range(side):
+        for x in range(side):
+            out[offset + y * side + x] = (
+                np.uint32(image[y, x, 0])
+                | (np.uint32(image[y, x, 1]) << np.uint32(8))
+                | (np.uint32(image[y, x, 2]) << np.uint32(16))
+            )
+    last = offset
+    while side > 1:
+        half = side // 2
+        following = last + side * side
+        for y in range(half):
+            for x in range(half):
+                packed = np.uint32(0)
+                for c in range(3):
+                    shift = np.uint32(8 * c)
+                    total = np.float32(0.0)
+                    for i in range(2):
+                        for j in range(2):
+                            t = out[last + (2 * y + i) * side + 2 * x + j]
+                            total += linear[(t >> shift) & np.uint32(255)]
+                    code = encode[int(total * np.float32(0.25 * top) + np.float32(0.5))]
+                    packed |= np.uint32(code) << shift
+                out[following + y * half + x] = packed
+        last = following
+        side = half
+    for c in range(3):
+        mean[c] = linear[(out[last] >> np.uint32(8 * c)) & np.uint32(255)]
+
+
+def pack(textures: dict[str, NDArray[np.uint8]]) -> tuple[Texels, dict[str, int]]:
+    """Return the pool and the number of each texture in it.
+
+    Args:
+        textures: Square uint8 sRGB images whose side is a power of two.
+
+    Raises:
+        Unsupported: an image has another shape.
+    """
+    names = sorted(textures)
+    offset = np.zeros((max(len(names), 1), LEVELS), np.int64)
+    side = np.ones(max(len(names), 1), np.int64)
+    levels = np.ones(max(len(names), 1), np.int64)
+    mean = np.zeros((max(len(names), 1), 3), np.float32)
+    total = 0
+    for k, name in enumerate(names):
+        image = textures[name]
+        n = image.shape[0]
+        if (
+            image.dtype != np.uint8
+            or image.shape != (n, n, 3)
+            or n & (n - 1)
+            or not 1 <= n <= 1 << (LEVELS - 1)
+        ):
+            raise Unsupported(
+                f"texture {name!r} is {image.dtype} {image.shape}; expected uint8 (n, n, 3) with n "
+                f"a power of two up to {1 << (LEVELS - 1)}"
+            )
+        side[k], levels[k] = n, n.bit_length()
+        for level in range(int(levels[k])):
+            offset[k, level] = total
+            total += (n >> level) ** 2
+    texels = np.zeros(max(total, 1), np.uint32)
+    for k, name in enumerate(names):
+        image = np.ascontiguousarray(textures[name])
+        _fill(image, texels, offset[k, 0], side[k], LINEAR, ENCODE, mean[k])
+    return Texels(texels, offset, side, levels, mean), {name: k for k, name in enumerate(names)}

@@ -1,0 +1,431 @@
+"""ReferenceWorld: walks a camera through a 3D scene and tells the truth about every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.camera import CameraPath, intrinsics
+from worldenv.world import (
+    Chunk,
+    GenerationFailed,
+    Primitive,
+    Start,
+    Unsupported,
+    WorldSpec,
+)
+from worldenv.worlds.reference.compile import cores, default_threads
+from worldenv.worlds.reference.families import (
+    FAMILIES,
+    SceneName,
+    find_view,
+    read_start,
+    reimagine,
+    scene_of,
+)
+from worldenv.worlds.reference.faults import Memory, check_faults
+from worldenv.worlds.reference.lit import Lit
+from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
+from worldenv.worlds.reference.scene import Scene
+
+__all__ = ["TRUTH", "ReferenceWorld"]
+
+TRUTH = ("pose", "depth", "ids", "state")
+_TURNS = (Primitive.YAW_LEFT, Primitive.YAW_RIGHT, Primitive.PITCH_UP, Primitive.PITCH_DOWN)
+
+
+@dataclass(frozen=True)
+class _Episode:
+    """All that changes while an episode runs, as an immutable value: a snapshot is one of these.
+
+    Attributes:
+        name: Which scene.
+        view: Camera to scene at frame 0, shape (4, 4).
+        frame: Index of the newest frame.
+        lit: The scene as it is shown.
+        memory: What the forget fault keeps, None without it.
+        first: Frame 0 and its state, for the frozen fault.
+    """
+
+    name: SceneName
+    view: NDArray[np.float64]
+    frame: int
+    lit: Lit
+    memory: Memory | None
+    first: tuple[Drawn, dict[str, Any]]
+
+
+class ReferenceWorld:
+    """A world that remembers perfectly, unless a fault is planted.
+
+    Attributes:
+        spec: What it is.
+        frames_rendered: Frames shown that were drawn for it, over all episodes.
+    """
+
+    spec: WorldSpec
+
+    def __init__(
+        self,
+        *,
+        size: tuple[int, int] = (256, 256),
+        fov: float = 75.0,
+        fps: float = 16.0,
+        chunk: int = 1,
+        first_chunk: int | None = None,
+        supersample: int = 1,
+        detail: str = "auto",
+        threads: int | None = None,
+        faults: Mapping[str, float] | None = None,
+        truth: Collection[str] = TRUTH,
+        family: str = "interior",
+        cache: bool = True,
+    ) -> None:
+        """Check the options; nothing is built before ``reset``.
+
+        Args:
+            size: (width, height) in pixels, each 1 to 4096.
+            fov: Horizontal field of view in degrees, 1 to 170.
+            fps: Frames a second; events run in seconds.
+            chunk: New frames of a step.
+            first_chunk: New frames of the first step; as ``chunk`` by default.
+            supersample: Samples along each side of a pixel, 1 to 8.
+            detail: ``auto`` (coarse meshes where they are small), ``full`` or ``coarse``.
+            threads: At most so many; None is all cores, or 1 in a child process.
+            faults: Planted faults: ``forget`` (probability in [0, 1] that an instance which was
+                out of view for 16 frames comes back as something else) and ``frozen`` (1: frame 0
+                is repeated whatever is asked).
+            truth: Which of ``pose``, ``depth``, ``ids`` and ``state`` chunks carry.
+            family: Scene family when a start names none.
+            cache: Whether built light is kept in the user's cache folder.
+
+        Raises:
+            Unsupported: a value is out of range; the message says which.
+            UnknownName: a fault, truth key or family is unknown.
+        """
+        self._size = _size(size)
+        _number("fov", fov, 1, 170)
+        _number("fps", fps, 1e-3, 1e4)
+        self._fov, self._fps = float(fov), float(fps)
+        _whole("chunk", chunk, 1, 1 << 20)
+        first_chunk = chunk if first_chunk is None else first_chunk
+        _whole("first_chunk", first_chunk, 1, 1 << 20)
+        _whole("supersample", supersample, 1, 8)
+        self._supersample = supersample
+        self._detail = _choice("detail", detail, DETAILS)
+        if threads is not None:
+            _whole("threads", threads, 1, 1 << 10)
+        self._threads = threads
+        self._faults = check_faults(faults)
+        if isinstance(truth, str):
+            raise Unsupported(f"truth must be a collection of names, got {truth!r}")
+        for key in truth:
+            _choice("truth", key, TRUTH)
+        self._truth = tuple(k for k in TRUTH if k in truth)
+        self._family = _choice("family", family, tuple(FAMILIES))
+        self._cache = bool(cache)
+        K = intrinsics(self._size, self._fov)
+        self.spec = WorldSpec(
+            name="Reference",
+            size=self._size,
+            K=tuple((float(r[0]), float(r[1]), float(r[2])) for r in K),
+            K_exactness="exact",
+            fps=self._fps,
+            chunk=chunk,
+            first_chunk=first_chunk,
+            drive="stream",
+            quantum={
+                p.name: 1.0 if p in _TURNS else 1.0 / 30.0
+                for p in Primitive
+                if p is not Primitive.STAY
+            },
+            image_start=False,
+            prompt="none",
+            pose_exactness="exact",
+            truth=self._truth,
+            backend="worldenv",
+            deterministic=True,
+            licence="Apache-2.0",
+            citation="worldenv Reference-v0: a rendered 3D world with ground truth",
+        )
+        self.frames_rendered = 0
+        self._episode: _Episode | None = None
+        self._renderer: Renderer | None = None
+        self._built: tuple[SceneName, Lit] | None = None
+        self._states: tuple[object, dict[str, Any]] | None = None
+
+    @property
+    def scene(self) -> Scene:
+        """The scene as it is shown now.
+
+        Raises:
+            GenerationFailed: before the first reset.
+        """
+        return self._running().lit.scene
+
+    def reset(self, start: Start, *, seed: int, plan: CameraPath | None = None) -> Chunk:
+        """Begin in the scene that the start names and return frame 0.
+
+        Args:
+            start: ``scene`` is None (``seed`` picks the scene) or has ``family``, ``seed``,
+                ``view`` and ``event``; a prompt is ignored, the scene says what there is.
+            seed: Of the episode, >= 0; faults draw from it.
+            plan: Not needed.
+
+        Raises:
+            Unsupported: an image is given, or the scene cannot be built so.
+            UnknownName: family or view is unknown.
+        """
+        if start.image is not None:
+            raise Unsupported(
+                "Reference starts from its own scenes, not from an image; name one in Start.scene"
+            )
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise Unsupported(f"the seed must be an integer >= 0, got {seed!r}")
+        name, view_name = read_start(start.scene, self._family, int(seed))
+        scene = scene_of(name)
+        view = find_view(scene, view_name)
+        lit = self._prepare(name, scene)
+        dose = self._faults.get("forget", 0.0)
+        memory = Memory(int(seed), dose, {}, {}) if dose > 0 else None
+        drawn = self._draw(np.asarray(view.pose, np.float64), 0.0)
+        if memory is not None:
+            memory = memory.after(0, drawn.ids, [])
+        state = self._state(lit.scene, 0.0)
+        self._episode = _Episode(name, np.asarray(view.pose), 0, lit, memory, (drawn, state))
+        return self._chunk(np.eye(4)[None], np.eye(4)[None], [drawn], [state])
+
+    def step(self, poses: np.ndarray, prompt: str | None = None) -> Chunk:
+        """Draw one frame per pose (n, 4, 4), camera to world in frame-0 coordinates.
+
+        Raises:
+            GenerationFailed: before the first reset, or the poses are not rigid.
+            Unsupported: a prompt is given.
+        """
+        episode = self._running()
+        if prompt is not None:
+            raise Unsupported("Reference takes no prompts; leave prompt out")
+        asked = _poses(poses)
+        drawn, states = [], []
+        for pose in asked:
+            episode, picture, state = self._next(episode, pose)
+            drawn.append(picture)
+            states.append(state)
+        self._episode = episode
+        realised = np.tile(np.eye(4), (len(asked), 1, 1)) if self._frozen else asked
+        return self._chunk(asked, realised, drawn, states)
+
+    def close(self) -> None:
+        """Free scene and buffers; may be called twice."""
+        self._episode = self._renderer = self._built = self._states = None
+
+    def snapshot(self) -> object:
+        """Return a token of this moment of the episode; it stays valid until ``close``."""
+        return self._running()
+
+    def restore(self, token: object) -> None:
+        """Go back to the moment of a token of this world.
+
+        Raises:
+            Unsupported: the token is none.
+        """
+        if not isinstance(token, _Episode):
+            raise Unsupported("restore needs a token that snapshot of this world returned")
+        if self._renderer is None:
+            self._make(token.lit)
+        elif self._renderer.lit is not token.lit:
+            self._renderer.show(token.lit)
+        self._episode = token
+
+    @property
+    def _frozen(self) -> bool:
+        return self._faults.get("frozen", 0.0) > 0
+
+    def _running(self) -> _Episode:
+        if self._episode is None:
+            raise GenerationFailed("Reference has no episode yet; call reset first")
+        return self._episode
+
+    def _make(self, scene: Scene | Lit) -> Renderer:
+        self._renderer = Renderer(
+            scene,
+            size=self._size,
+            fov=self._fov,
+            supersample=self._supersample,
+            detail=self._detail,
+            threads=default_threads() if self._threads is None else min(self._threads, cores()),
+            cache=self._cache,
+        )
+        return self._renderer
+
+    def _prepare(self, name: SceneName, scene: Scene) -> Lit:
+        """Make the renderer show the scene as it was built; reuse the light of the last reset."""
+        if self._built is not None and self._built[0] == name and self._renderer is not None:
+            lit = self._built[1]
+            if self._renderer.lit is not lit:
+                self._renderer.show(lit)
+            return lit
+        renderer = self._make(scene)
+        self._built = (name, renderer.lit)
+        return renderer.lit
+
+    def _draw(self, pose: NDArray[np.float64], time: float) -> Drawn:
+        assert self._renderer is not None
+        self.frames_rendered += 1
+        return self._renderer.draw(pose, time)
+
+    def _next(
+        self, episode: _Episode, pose: NDArray[np.float64]
+    ) -> tuple[_Episode, Drawn, dict[str, Any]]:
+        frame = episode.frame + 1
+        if self._frozen:
+            return replace(episode, frame=frame), *episode.first
+        time = frame / self._fps
+        camera = episode.view @ pose
+        drawn = self._draw(camera, time)
+        memory, lit = episode.memory, episode.lit
+        if memory is not None:
+            drawn, lit, memory = self._forget(episode, memory, drawn, camera, frame)
+        state = self._state(lit.scene, time)
+        return replace(episode, frame=frame, lit=lit, memory=memory), drawn, state
+
+    def _forget(
+        self,
+        episode: _Episode,
+        memory: Memory,
+        drawn: Drawn,
+        camera: NDArray[np.float64],
+        frame: int,
+    ) -> tuple[Drawn, Lit, Memory]:
+        """Re-imagine what has come back into view, before the frame is shown."""
+        assert self._renderer is not None
+        came_back: list[int] = []
+        while True:
+            scene = self._renderer.scene
+            new = [i for i in memory.returned(frame, drawn.ids) if i not in came_back]
+            came_back += new
+            changed = []
+            for i in new:
+                instance = scene.instance(i)
+                seed = None if instance.moves else memory.forgets(i)
+                if seed is not None:
+                    other, textures = reimagine(episode.name, scene, instance, seed)
+                    scene = scene.with_instance(other, textures)
+                    changed.append(i)
+            if not changed:
+                break
+            self._renderer.swap(scene, changed)
+            # What has changed may uncover something else that had been away.
+            drawn = self._renderer.draw(camera, frame / self._fps)
+        return drawn, self._renderer.lit, memory.after(frame, drawn.ids, came_back)
+
+    def _state(self, scene: Scene, time: float) -> dict[str, Any]:
+        """Return the state of a moment; moments of equal state share one dict."""
+        event = scene.event
+        progress = None if event is None else float(event.progress(time))
+        if self._states is not None and self._states[0] is scene:
+            old = self._states[1]
+            if event is None or old["event"]["progress"] == progress:
+                return old
+            instances = dict(old["instances"])
+            moving = scene.instance(event.instance)
+            instances[moving.id] = {
+                **instances[moving.id],
+                "pose": np.asarray(event.pose(time)).tolist(),
+            }
+        else:
+            instances = {
+                i.id: {
+                    "category": i.category,
+                    "variant": i.variant,
+                    "pose": (
+                        event.pose(time)
+                        if event is not None and event.instance == i.id
+                        else np.asarray(i.pose)
+                    ).tolist(),
+                }
+                for i in scene.instances
+            }
+        state: dict[str, Any] = {
+            "instances": instances,
+            "event": None if event is None else {"name": event.name, "progress": progress},
+        }
+        self._states = (scene, state)
+        return state
+
+    def _chunk(
+        self,
+        asked: NDArray[np.float64],
+        realised: NDArray[np.float64],
+        drawn: list[Drawn],
+        states: list[dict[str, Any]],
+    ) -> Chunk:
+        truth: dict[str, Any] = {}
+        if "pose" in self._truth:
+            truth["pose"] = realised.copy()
+        if "depth" in self._truth:
+            truth["depth"] = np.stack([d.depth for d in drawn])
+        if "ids" in self._truth:
+            truth["ids"] = np.stack([d.ids for d in drawn])
+        if "state" in self._truth:
+            truth["state"] = tuple(states)
+        return Chunk(np.stack([d.frame for d in drawn]), asked.copy(), truth or None)
+
+
+def _size(size: Any) -> tuple[int, int]:
+    try:
+        width, height = size
+    except (TypeError, ValueError):
+        raise Unsupported(f"size must be (width, height), got {size!r}") from None
+    _whole("width", width, 1, 4096)
+    _whole("height", height, 1, 4096)
+    return int(width), int(height)
+
+
+def _number(name: str, value: Any, low: float, high: float) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float, np.number))
+        or not low <= float(value) <= high
+    ):
+        raise Unsupported(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> None:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or not low <= value <= high
+    ):
+        raise Unsupported(f"{name} must be a whole number from {low} to {high}, got {value!r}")
+
+
+def _choice(name: str, value: Any, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise Unsupported(f"{name} must be one of {', '.join(known)}, got {value!r}")
+    return str(value)
+
+
+def _poses(poses: Any) -> NDArray[np.float64]:
+    asked = np.asarray(poses, dtype=np.float64)
+    if asked.ndim != 3 or asked.shape[1:] != (4, 4) or len(asked) < 1:
+        raise GenerationFailed(
+            f"Reference was asked for poses of shape {asked.shape}; expected (n, 4, 4), n >= 1"
+        )
+    turn = asked[:, :3, :3]
+    rigid = (
+        np.isfinite(asked).all()
+        and abs(np.swapaxes(turn, 1, 2) @ turn - np.eye(3)).max() < 1e-3
+        and abs(asked[:, 3] - [0, 0, 0, 1]).max() < 1e-6
+        and (np.linalg.det(turn) > 0).all()
+    )
+    if not rigid:
+        raise GenerationFailed(
+            "Reference was asked for poses that are not rigid; expected [[R, t], [0, 0, 0, 1]] "
+            "with finite values and det R = 1"
+        )
+    return asked
