@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import Case
-from worldenv.poses import load_poses, with_phases
+from worldenv.poses import load_poses, save_poses, with_phases
 from worldenv.recording import RECORD, SCHEMA, VIDEO, RolloutWriter, is_taken, safe_folder_name
 from worldenv.truth import InvalidRollout, RecordedTruth
 from worldenv.video import InvalidVideo, StorageError, read_frames
@@ -32,6 +32,7 @@ __all__ = [
     "is_taken",
     "load_poses",
     "safe_folder_name",
+    "save_poses",
     "with_phases",
 ]
 
