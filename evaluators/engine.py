@@ -267,7 +267,8 @@ class Engine:
                             self._release(need)
         before = len(self._scores)
         for index in sorted(self._due):
-            self._complete(index, final_at=self._t)
+            # Independent of how frames were chunked.
+            self._complete(index, final_at=max(self._open[index].frames))
         self._due.clear()
         return tuple(self._scores[before:])
 

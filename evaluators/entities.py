@@ -149,6 +149,20 @@ def associate(
     return {names[r]: columns[c] for r, c in zip(rows, chosen, strict=True)}
 
 
+def near_start(
+    tracks: Mapping[int, Sequence[Sighting]], angles: Mapping[int, float]
+) -> dict[int, list[Sighting]]:
+    """Return the sightings near the start, where every target was seen; all when there are none.
+
+    Something of the same kind that only passes by on the way back cannot be the target.
+    """
+    limit = constant("worldmembench.core_angle")
+    if min(angles.values()) > limit:
+        return {track: list(seen) for track, seen in tracks.items()}
+    kept = {track: [s for s in seen if angles[s.frame] <= limit] for track, seen in tracks.items()}
+    return {track: seen for track, seen in kept.items() if seen}
+
+
 def outcomes(
     reference: Sequence[Sighting],
     seen: Sequence[Sighting],

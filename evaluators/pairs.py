@@ -74,7 +74,13 @@ class _States:
         else:
             yaw = np.radians(self.yaw)
             turn = np.stack([np.cos(yaw), np.sin(yaw)], axis=1) / tau
-        return np.concatenate([self.position / tau_position, turn], axis=1)
+        points = np.concatenate([self.position / tau_position, turn], axis=1)
+        # Most paths turn about one axis: a search tree is faster in the directions they use.
+        points -= points.mean(axis=0)
+        _, _, axes = np.linalg.svd(points.T @ points)
+        points = points @ axes.T
+        used = np.ptp(points, axis=0) > 1e-10
+        return np.asarray(points[:, used] if used.any() else points[:, :1])
 
 
 def check_rule(rule: str) -> None:
@@ -133,13 +139,17 @@ def mine_revisits(path: CameraPath, rule: str = "se3") -> Ints:
     states = _States(path, rule)
     points = states.embedding(t.position, t.rotation)
     gap = int(np.ceil(t.gap))
+    # Of bit-equal poses the earliest wins every tie, so only first occurrences can be paired with.
+    rows = np.ascontiguousarray(path.poses[t.first : t.last + 1, :3].reshape(t.length, 12))
+    _, new = np.unique(rows.view(np.dtype((np.void, rows.itemsize * 12))), return_index=True)
+    fresh = np.sort(new) + t.first
     found: list[Ints] = []
     for start in range(t.first + gap, t.last + 1, _BLOCK):
         later = np.arange(start, min(start + _BLOCK, t.last + 1))
         # Frames that every later frame of the block may pair with go through a tree; the few
         # that only some may pair with are compared one by one.
-        common = np.arange(t.first, start - gap + 1)
-        rest = np.arange(start - gap + 1, int(later[-1]) - gap + 1)
+        common = fresh[fresh <= start - gap]
+        rest = fresh[(fresh > start - gap) & (fresh <= int(later[-1]) - gap)]
         i, j = _near(points, common, later)
         if len(rest):
             ri, rj = (g.ravel() for g in np.meshgrid(rest, later, indexing="ij"))

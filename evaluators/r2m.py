@@ -152,7 +152,7 @@ def plan(context: Context) -> list[Measurement]:
         if len(rev)
         else 0,
     }
-    groups = base.reshape(len(base), -1, 2) if rule == "se3" else None
+    groups = base if rule == "se3" else None
     return [_measure(context, metric, pairs, groups, about) for metric in METRICS]
 
 

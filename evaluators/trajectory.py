@@ -67,7 +67,7 @@ def rotation_rpe(target_poses: Floats, poses: Floats, stride: int = 1) -> float 
 
 
 def translation_rpe(target_poses: Floats, poses: Floats) -> float | None:
-    """Return the summed disagreement of adjacent translations, path of unit length; lower is better.
+    """Return the summed disagreement of translations on a path of length 1; lower is better.
 
     ``sum |trans(dQ_t^-1 dQhat_t)|`` after Sim(3) alignment of the realised path to the target
     path scaled to length 1. A realised path without extent has scale 0 and scores exactly 1.

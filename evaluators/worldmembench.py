@@ -169,8 +169,8 @@ def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) ->
     def compute(features: Features) -> list[Outcome]:
         reference = entities.references(entities.gather(features, initial, noun), targets)
         seen = entities.gather(features, back, noun)
-        chosen = entities.associate(reference, seen.valid)
         angles = _away(context, features, back)
+        chosen = entities.associate(reference, entities.near_start(seen.valid, angles))
         known = {t: s[0].region.track for t, s in reference.items() if s}
         vanished = any(
             not any(track in features[ask] for track in known.values()) for ask in presence

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import multiprocessing
+import os
 import shutil
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -148,7 +150,7 @@ def run(
     world_options: Mapping[str, Any] | None = None,
     *,
     controls: bool = True,
-    workers: int = 1,
+    workers: int | None = None,
     shard: tuple[int, int] | None = None,
     progress: Progress | None = None,
 ) -> Results:
@@ -163,7 +165,8 @@ def run(
         out: Run folder; None is a new one under ``./runs``.
         world_options: Keywords of the world.
         controls: Whether to walk the floor and ceiling controls beside it.
-        workers: Processes on this machine; a World object needs 1.
+        workers: Processes on this machine; None is every core for Reference-v0, else 1. A World
+            object needs 1.
         shard: (i, n): do only every n-th episode, from the i-th, counted from 1.
         progress: See ``Progress``.
 
@@ -174,6 +177,8 @@ def run(
     episodes = plan(settings, suites, cases, seeds, controls=controls)
     if shard is not None:
         episodes = take_shard(episodes, shard)
+    if workers is None:
+        workers = default_workers(settings, len(episodes))
     folder = Path(out) if out is not None else new_folder()
     name = "run" if shard is None else f"shard-{shard[0]}-of-{shard[1]}"
     with store.lock(folder, name):
@@ -362,37 +367,67 @@ def _execute(
         )
     # Spawned, not forked: a forked child would inherit the parent's threads and GPU handles.
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_worker, (settings,)) as pool:
+    reports = context.SimpleQueue()
+    watcher = threading.Thread(target=_forward, args=(reports, progress), daemon=True)
+    watcher.start()
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (settings, reports))
+    try:
         futures = {pool.submit(_perform_in_worker, e, folder): e for e in episodes}
-        try:
-            for future in as_completed(futures):
-                episode = futures[future]
-                record, made = future.result()
-                progress(episode.name, record.frames)
-                yield episode.name, (record, made)
-        except BrokenProcessPool:
-            raise WorldEnvError(
-                "A worker process died (out of memory?); what it finished is kept: run the same "
-                "command to resume, perhaps with fewer --workers."
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        for future in as_completed(futures):
+            yield futures[future].name, future.result()
+    except BrokenProcessPool:
+        raise WorldEnvError(
+            "A worker process died (out of memory?); what it finished is kept: run the same "
+            "command to resume, perhaps with fewer --workers."
+        ) from None
+    finally:
+        # A run that is given up does not wait for episodes of minutes; they leave nothing behind
+        # that the next run would not sweep away.
+        for process in list(pool._processes.values()) if sys.exc_info()[0] else []:
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+        reports.put(None)
+        watcher.join()
+
+
+def default_workers(settings: Settings, episodes: int) -> int:
+    """Return how many processes a run uses unless told: the cores for Reference-v0, else one.
+
+    A model on a GPU fills it by itself; the reference world leaves other cores idle.
+    """
+    if not settings.is_reference:
+        return 1
+    return max(1, min(len(os.sched_getaffinity(0)), episodes, _MOST_WORKERS))
+
+
+# Each holds a scene and its light, about half a gigabyte.
+_MOST_WORKERS = 8
+
+
+def _forward(reports: Any, progress: Progress) -> None:
+    """Hand on what workers report, until None comes."""
+    while (report := reports.get()) is not None:
+        progress(*report)
 
 
 _stage: Stage | None = None
+_reports: Any = None
 
 
-def _start_worker(settings: Settings) -> None:
-    global _stage
+def _start_worker(settings: Settings, reports: Any) -> None:
+    global _stage, _reports
     die_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _stage = Stage(settings)
+    import cv2
+
+    # The processes share the cores already.
+    cv2.setNumThreads(1)
+    _stage, _reports = Stage(settings), reports
 
 
 def _perform_in_worker(episode: Episode, folder: Path) -> tuple[EpisodeRecord, bool]:
     assert _stage is not None
-    return _stage.perform(episode, folder, _silent)
+    return _stage.perform(episode, folder, lambda name, frames: _reports.put((name, frames)))
 
 
 def die_with_parent() -> None:

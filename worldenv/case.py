@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath
-from worldenv.world import Start, UnknownName, Unsupported, WorldSpec, to_plain
+from worldenv.world import Start, UnknownName, Unsupported, WorldSpec, check_image, to_plain
 
 BENCHMARKS = ("worldmembench", "mbench", "r2m")
 
@@ -61,7 +61,7 @@ class Case:
         id: ``suite/category/number``, e.g. ``worldmembench/object/012``.
         category: E.g. ``human``, ``object``, ``environment``, ``dynamic``.
         scene: Scene of the world's own that the case starts in (``Start.scene``).
-        image: Path of a conditioning image, relative to the suite's folder.
+        image: Path of a conditioning image.
         prompt: Text of the scene.
         prompts: One prompt a segment for text-continuation scripts.
         targets: What must still be there on return.
@@ -83,10 +83,26 @@ class Case:
     size: tuple[int, int] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
-    def start(self) -> Start:
-        """Return what an episode of this case begins from."""
+    def start(self, spec: WorldSpec | None = None) -> Start:
+        """Return what an episode of this case begins from.
+
+        Args:
+            spec: The world that will walk it. One that starts from an image gets the case's own
+                image, or the first view of its scene in Reference-v0 at the world's size.
+
+        Raises:
+            Unsupported: the case's image cannot be read.
+        """
         K = None if self.K is None else np.array(self.K)
-        return Start(image=None, prompt=self.prompt, K=K, scene=self.scene)
+        image = None
+        if self.image is not None:
+            image = _read_image(self.image)
+        elif spec is not None and spec.image_start and self.scene is not None:
+            from worldenv.worlds.reference import first_view
+
+            K = spec.intrinsics()
+            image = first_view(self.scene, spec.size, K)
+        return Start(image=image, prompt=self.prompt, K=K, scene=self.scene)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the case as plain JSON values."""
@@ -113,6 +129,15 @@ class Case:
         if data.get("size") is not None:
             values["size"] = tuple(data["size"])
         return cls(**values)
+
+
+def _read_image(path: str) -> NDArray[np.uint8]:
+    import cv2
+
+    data = cv2.imread(path, cv2.IMREAD_COLOR)
+    if data is None:
+        raise Unsupported(f"Cannot read the image {path}; expected a local PNG or JPEG file.")
+    return check_image(data[..., ::-1])
 
 
 class Policy(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -34,7 +35,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-console = Console()
+# A pipe has no width; rich would take 80 columns and cut the numbers.
+_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
+console = Console(width=_WIDTH)
 errors = Console(stderr=True)
 
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
@@ -92,7 +95,10 @@ def bench(
     out: Annotated[
         Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
     ] = None,
-    workers: Annotated[int, typer.Option("--workers", help="Processes on this machine.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", help="Processes; without: every core for Reference-v0, else 1."),
+    ] = None,
     shard: Annotated[
         str | None, typer.Option("--shard", help="i/n: only every n-th episode, from the i-th.")
     ] = None,
@@ -351,12 +357,38 @@ def finish(results: Results, *, table: bool = True) -> None:
     from worldenv.report.page import write_report
 
     if table:
-        print_table(results.table())
+        print_summary(results.table())
     for name, error in results.failed.items():
         errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
     console.print(f"Report: {escape(str(write_report(results.folder)))}", soft_wrap=True)
     if results.failed:
         sys.exit(1)
+
+
+def print_summary(table: Table) -> None:
+    """Print the summary of a run: benchmarks as sections, intervals and counts in one cell."""
+    from worldenv.report.page import format_value
+
+    rich = RichTable(title=table.title, title_justify="left", title_style="bold")
+    rich.add_column("metric")
+    for column in ("mean", "95 %", "n", "perfect", "amnesiac", "frozen"):
+        rich.add_column(column, justify="right", no_wrap=True)
+    rich.add_column("measured by")
+    section = ""
+    for row in table.rows:
+        cell = dict(zip(table.columns, row, strict=True))
+        if cell["benchmark"] != section:
+            section = cell["benchmark"]
+            rich.add_section()
+            rich.add_row(f"[bold]{escape(section)}[/]")
+        shown = [format_value(cell[k]) for k in ("mean", "perfect", "amnesiac", "frozen")]
+        interval = "" if cell["low"] is None else f"{cell['low']:.3f} .. {cell['high']:.3f}"
+        count = str(cell["n"]) if cell["coverage"] == 1 else f"{cell['n']} ({cell['coverage']:.0%})"
+        name = f"{cell['metric']} {cell['variant']}".strip()
+        rich.add_row(escape(name), shown[0], interval, count, *shown[1:], escape(cell["backbone"]))
+    console.print(rich)
+    for note in table.notes:
+        console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
 
 
 def print_table(table: Table) -> None:

@@ -206,7 +206,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
                 "'worldmembench:lrlr'), case= of a suite, or plan="
             )
         path = None if target is None else fit_path(target, spec)
-        start = Start() if case is None else case.start()
+        start = Start() if case is None else case.start(spec)
         asked = path if self.control == "plan" else None
         chunk = self.world.reset(start, seed=self.episode_seed, plan=asked)
         check_chunk(chunk, spec, None)

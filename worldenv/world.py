@@ -24,6 +24,7 @@ __all__ = [
     "WorldEnvError",
     "WorldSpec",
     "check_chunk",
+    "check_image",
     "fit_path",
     "nearest_name",
     "to_plain",
@@ -292,6 +293,26 @@ def fit_path(path: CameraPath, spec: WorldSpec, given: Optional[int] = None) -> 
     phases: Tuple[Optional[str], ...] = path.phases or (None,) * len(path)
     phases = (None,) * before + phases + (None,) * after
     return CameraPath(poses, fps=path.fps, phases=phases, notes=path.notes)
+
+
+def check_image(image: Any) -> np.ndarray:
+    """Return a conditioning image as a contiguous array.
+
+    Raises:
+        Unsupported: it is not (height, width, 3) uint8.
+    """
+    if (
+        not isinstance(image, np.ndarray)
+        or image.dtype != np.uint8
+        or image.ndim != 3
+        or image.shape[2] != 3
+        or image.size == 0
+    ):
+        got = "{} {}".format(getattr(image, "dtype", type(image).__name__), np.shape(image))
+        raise Unsupported(
+            "a start image must be a uint8 array (height, width, 3), got {}".format(got)
+        )
+    return np.ascontiguousarray(image)
 
 
 def check_chunk(chunk: Chunk, spec: WorldSpec, expected: Optional[int]) -> Chunk:

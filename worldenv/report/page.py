@@ -20,7 +20,7 @@ from worldenv.evaluators import mbench, r2m, worldmembench
 from worldenv.evaluators.stats import Table
 from worldenv.report.glossary import GLOSSARY, STATUS_MEANING, VARIANTS, entry
 from worldenv.report.summary import summarise
-from worldenv.report.svg import line_plot, path_plot
+from worldenv.report.svg import PALETTE, Mark, line_plot, path_plot, range_plot
 from worldenv.rollout import InvalidRollout, Rollout
 from worldenv.store import EpisodeRecord, Row
 
@@ -67,6 +67,7 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         "<p class='lead'>A line a metric: the mean over episodes, with what a perfect, an amnesiac "
         "and a frozen world score on the control items. A number means little outside that "
         "range.</p>",
+        _ranges(summarise(rows)),
         render_table(summarise(rows)),
     ]
     for benchmark in BENCHMARKS:
@@ -74,9 +75,14 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         if not mine:
             continue
         sections.append(f"<h2 id='{benchmark}'>{TITLES[benchmark]}</h2>")
-        sections += [render_table(table, heading=True) for table in _TABULATE[benchmark](mine)]
+        tables = _TABULATE[benchmark](mine)
+        sections.append(render_table(tables[0], heading=True))
         if benchmark == "worldmembench":
             sections.append(_decay(rows))
+        sections += [
+            f"<details><summary>{escape(table.title)}</summary>{render_table(table)}</details>"
+            for table in tables[1:]
+        ]
     sections += [_episodes(run, found, rows), _meanings(rows)]
     css = files("worldenv.report").joinpath("style.css").read_text(encoding="utf-8")
     title = escape(f"worldenv: {', '.join(worlds)}")
@@ -132,7 +138,11 @@ def _failures(found: Sequence[tuple[str, EpisodeRecord]]) -> str:
 
 
 def render_table(table: Table, *, heading: bool = False) -> str:
-    """Return a Table as HTML: numbers right, missing values as a dash, notes below."""
+    """Return a Table as HTML: numbers right, missing values as a dash, notes below.
+
+    Columns in which nothing stands (the control column of a table without controls) are left out.
+    """
+    table = _without_empty_columns(table)
     numeric = [
         all(isinstance(row[i], int | float) or row[i] is None for row in table.rows)
         for i in range(len(table.columns))
@@ -150,6 +160,20 @@ def render_table(table: Table, *, heading: bool = False) -> str:
     return (
         f"{title}<div class='scroll'><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table></div>{notes}"
+    )
+
+
+def _without_empty_columns(table: Table) -> Table:
+    kept = [
+        i
+        for i in range(len(table.columns))
+        if not table.rows or any(row[i] not in (None, "") for row in table.rows)
+    ]
+    return Table(
+        table.title,
+        tuple(table.columns[i] for i in kept),
+        tuple(tuple(row[i] for i in kept) for row in table.rows),
+        table.notes,
     )
 
 
@@ -171,6 +195,50 @@ def format_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
     return str(value)
+
+
+def _ranges(table: Table) -> str:
+    """Return a plot of every metric between its floors and its ceiling."""
+    groups: dict[str, list[tuple[str, list[Mark]]]] = {"0 to 1": [], "memory ratio": []}
+    for row in table.rows:
+        cell = dict(zip(table.columns, row, strict=True))
+        kind = "memory ratio" if cell["variant"] == "nmr" else "0 to 1"
+        found = entry(cell["benchmark"], cell["metric"])
+        inside = cell["benchmark"] != "r2m" and (found is None or found.best > 0)
+        if kind == "0 to 1" and not inside:
+            continue
+        marks = [Mark(cell["mean"], PALETTE[0], "dot", cell["low"], cell["high"])]
+        for name, shape, colour in _CONTROL_MARKS:
+            if cell[name] is not None:
+                marks.append(Mark(cell[name], colour, shape))
+        name = f"{TITLES[cell['benchmark']]} {cell['metric']} {cell['variant']}".replace("nmr", "")
+        groups[kind].append((name.strip(), marks[::-1]))
+    parts = []
+    for kind, lines in groups.items():
+        if lines:
+            top = max(m.value for _, marks in lines for m in marks)
+            high = 1.0 if kind == "0 to 1" else max(1.0, min(top, 4.0))
+            caption = "scores from 0 to 1" if kind == "0 to 1" else "R2M-Bench memory ratio (NMR)"
+            parts.append(
+                f"<figure><figcaption>{caption}</figcaption>{range_plot(lines, high=high)}</figure>"
+            )
+    legend = (
+        f"<p class='small'><span style='color:{PALETTE[0]}'>&#9679; this world</span> &nbsp; "
+        + " &nbsp; ".join(
+            f"<span style='color:{colour}'>{_GLYPHS[shape]} {name}</span>"
+            for name, shape, colour in _CONTROL_MARKS
+        )
+        + "</p>"
+    )
+    return f"{legend}<div class='plots'>{''.join(parts)}</div>" if parts else ""
+
+
+_CONTROL_MARKS = (
+    ("perfect", "bar", "#059669"),
+    ("amnesiac", "cross", "#dc2626"),
+    ("frozen", "square", "#6b7280"),
+)
+_GLYPHS = {"bar": "&#9614;", "cross": "&#10005;", "square": "&#9633;"}
 
 
 def _decay(rows: Sequence[Row]) -> str:
@@ -273,7 +341,7 @@ def _episode(folder: Path, name: str, record: EpisodeRecord, rows: Sequence[Row]
     )
     return (
         f"<div class='episode' id='{escape(name, quote=True)}'>{heading}"
-        f"<div class='row'>{picture}</div><details><summary>{len(rows)} scores</summary>"
+        f"{picture}<details><summary>{len(rows)} scores</summary>"
         "<div class='scroll'><table><thead><tr><th>metric</th><th>variant</th><th>target</th>"
         "<th>revisit</th><th class=number>value</th><th class=number>n</th><th>status</th>"
         f"<th>score id</th></tr></thead><tbody>{listed}</tbody></table></div></details></div>"
@@ -281,23 +349,26 @@ def _episode(folder: Path, name: str, record: EpisodeRecord, rows: Sequence[Row]
 
 
 def strip_frames(phases: Sequence[str | None] | None, count: int) -> list[tuple[int, str]]:
-    """Return (frame, label) of a filmstrip: the heart of every phase, or evenly spread frames.
+    """Return (frame, label) of a filmstrip: what every phase leads to, or evenly spread frames.
 
-    V is shown by its first frame, D_k by its last before the return, R_k by its last, H by its
-    last.
+    V is shown by its first frame; D_k, R_k and H by their last, D_k and R_k also by their middle
+    while there are few of them.
     """
     if phases is None or not any(phases):
-        return [(int(i), f"frame {int(i)}") for i in np.linspace(0, count - 1, min(7, count))]
-    last: dict[str, int] = {}
-    first: dict[str, int] = {}
+        return [(int(i), "") for i in np.linspace(0, count - 1, min(7, count))]
+    frames: dict[str, list[int]] = {}
     for i, phase in enumerate(phases):
         if phase is not None:
-            last[phase] = i
-            first.setdefault(phase, i)
-    return [(first[p] if p == "V" else last[p], p) for p in last]
+            frames.setdefault(phase, []).append(i)
+    shown: list[tuple[int, str]] = []
+    for phase, mine in frames.items():
+        if phase[0] in "DR" and len(frames) < 5:
+            shown.append((mine[len(mine) // 2], phase))
+        shown.append((mine[0] if phase == "V" else mine[-1], phase))
+    return shown
 
 
-def thumbnail(frame: NDArray[np.uint8], height: int = 116) -> str:
+def thumbnail(frame: NDArray[np.uint8], height: int = 132) -> str:
     """Return a frame as an ``img`` element with its JPEG inside."""
     scale = height / frame.shape[0]
     small = cv2.resize(
@@ -326,7 +397,9 @@ def _paths(rollout: Rollout) -> str:
     if rollout.realised is not None:
         paths.append(("realised", rollout.realised))
     plot = path_plot(paths, rollout.phases)
-    caption = "camera from above; yaw and pitch over time"
+    caption = "camera from above; yaw (thick) and pitch (thin) over time"
+    if rollout.realised is not None:
+        caption += "; dashed: realised"
     return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
 
 

@@ -1,12 +1,13 @@
-"""Small plots as SVG text: decay curves and camera paths, without a plotting library.
+"""Small plots as SVG text: curves, camera paths and ranges, without a plotting library.
 
 The core install has none, and a report must open anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +97,9 @@ def path_plot(
     paths: Sequence[tuple[str, NDArray[np.float64]]],
     phases: Sequence[str | None] | None,
     *,
-    size: tuple[int, int] = (300, 240),
+    size: tuple[int, int] = (640, 132),
 ) -> str:
-    """Return the camera's positions seen from above, with its view direction and yaw over time.
+    """Return the camera's way seen from above, and beside it yaw and pitch over time.
 
     Args:
         paths: (name, poses (n, 4, 4)); the first is the target, drawn by phase.
@@ -106,90 +107,166 @@ def path_plot(
         size: (width, height) in pixels.
     """
     width, height = size
-    map_height = height * 0.55
+    parts = [_open(width, height), _map(paths, phases, height)]
+    curves = [angles(poses) for _, poses in paths]
+    limit = max(10.0, *(float(np.abs(curve).max()) for curve in curves))
+    box = (height + 44, 8, width - 8, height - 20)
+    parts.append(_bands(phases, box, len(paths[0][1])))
+    for number, curve in enumerate(curves):
+        for angle, thickness in zip(curve, (1.8, 0.9), strict=True):
+            x = np.linspace(box[0], box[2], len(angle))
+            y = (box[1] + box[3]) / 2 - angle / limit * (box[3] - box[1]) / 2
+            parts.append(_curve(x, y, number, thickness))
+    parts += [
+        f'<text x="{box[0] - 5}" y="{box[1] + 6}" class="tick" text-anchor="end">'
+        f"{limit:.0f}&#176;</text>",
+        f'<text x="{box[0] - 5}" y="{box[3] + 2}" class="tick" text-anchor="end">'
+        f"&#8722;{limit:.0f}&#176;</text>",
+    ]
+    return "".join([*parts, "</svg>"])
+
+
+def angles(poses: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return (yaw, pitch) in degrees over time; yaw goes on past 180."""
+    yaw = np.degrees(np.unwrap(np.arctan2(poses[:, 0, 2], poses[:, 2, 2])))
+    return yaw, np.degrees(np.arcsin(np.clip(-poses[:, 1, 2], -1, 1)))
+
+
+def _map(
+    paths: Sequence[tuple[str, NDArray[np.float64]]],
+    phases: Sequence[str | None] | None,
+    side: int,
+) -> str:
+    """Return positions from above in a square, with the view direction at a few frames."""
+    target = paths[0][1]
     everything = np.concatenate([poses[:, :3, 3] for _, poses in paths])
     centre = (everything.max(0) + everything.min(0)) / 2
-    extent = max(float((everything.max(0) - everything.min(0))[[0, 2]].max()), 0.5) * 1.25
-    scale = min(width, map_height) / extent
+    extent = max(float((everything.max(0) - everything.min(0))[[0, 2]].max()), 0.5) * 1.5
 
-    def place(position: NDArray[np.float64]) -> tuple[float, float]:
-        return (
-            width / 2 + (position[0] - centre[0]) * scale,
-            map_height / 2 - (position[2] - centre[2]) * scale,
+    def place(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        scale = side / extent
+        return np.stack(
+            [
+                side / 2 + (at[:, 0] - centre[0]) * scale,
+                side / 2 - (at[:, 2] - centre[2]) * scale,
+            ]
         )
 
-    parts = [_open(width, height)]
-    for number, (name, poses) in enumerate(paths):
-        stroke = "#111827" if number == 0 else PALETTE[3]
-        dash = "" if number == 0 else ' stroke-dasharray="4 3"'
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, poses[:, :3, 3]))
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{stroke}"{dash} stroke-width="1.5">'
-            f"<title>{escape(name)}</title></polyline>"
-        )
-        parts.append(_yaw_curve(poses, phases if number == 0 else None, size, map_height, stroke))
-    target = paths[0][1]
-    for i in np.linspace(0, len(target) - 1, 13).astype(int):
-        x, y = place(target[i, :3, 3])
-        dx, dy = target[i, 0, 2] * 13, -target[i, 2, 2] * 13
+    parts = []
+    for number, (_, poses) in enumerate(paths):
+        x, y = place(poses[:, :3, 3])
+        parts.append(_curve(x, y, number, 1.4))
+    shown = np.linspace(0, len(target) - 1, 13).astype(int)
+    for i, (x, y) in zip(shown, place(target[shown, :3, 3]).T, strict=True):
         phase = (phases[i] if phases is not None else None) or ""
         colour = PHASE_COLOURS.get(phase[:1], "#6b7280")
+        dx, dy = target[i, 0, 2] * 14, -target[i, 2, 2] * 14
         parts.append(
             f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x + dx:.1f}" y2="{y + dy:.1f}" '
             f'stroke="{colour}" stroke-width="2"/>'
         )
-    x, y = place(target[0, :3, 3])
-    parts.append(
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#059669"><title>start</title></circle>'
+    x, y = place(target[:1, :3, 3])[:, 0]
+    parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#059669"/>')
+    parts.append(f'<text x="2" y="{side - 4}" class="tick">{extent:.1f} m across</text>')
+    return "".join(parts)
+
+
+def _bands(phases: Sequence[str | None] | None, box: tuple[int, int, int, int], count: int) -> str:
+    """Return coloured bands of the phases with their names below."""
+    if phases is None:
+        return ""
+    left, top, right, bottom = box
+    x = np.linspace(left, right, count)
+    parts, start = [], 0
+    for i in range(1, count + 1):
+        if i < count and phases[i] == phases[start]:
+            continue
+        phase, x0, x1 = phases[start], x[start], x[min(i, count - 1)]
+        if phase is not None:
+            parts.append(
+                f'<rect x="{x0:.1f}" y="{top}" width="{max(x1 - x0, 0.5):.1f}" '
+                f'height="{bottom - top}" fill="{PHASE_COLOURS[phase[:1]]}" opacity="0.14"/>'
+            )
+            if x1 - x0 > 12:
+                parts.append(
+                    f'<text x="{(x0 + x1) / 2:.1f}" y="{bottom + 15}" class="tick" '
+                    f'text-anchor="middle">{escape(phase)}</text>'
+                )
+        start = i
+    return "".join(parts)
+
+
+def _curve(x: NDArray[np.float64], y: NDArray[np.float64], number: int, thickness: float) -> str:
+    """Return the line of the target (number 0) or of a path beside it (dashed)."""
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    stroke, dash = ("#111827", "") if number == 0 else (PALETTE[3], ' stroke-dasharray="4 3"')
+    return (
+        f'<polyline points="{points}" fill="none" stroke="{stroke}"{dash} '
+        f'stroke-width="{thickness}"/>'
     )
-    parts.append(f'<text x="4" y="12" class="tick">from above, {extent:.1f} m across</text>')
+
+
+class Mark(NamedTuple):
+    """A value on a range plot; ``low`` and ``high`` draw an interval."""
+
+    value: float
+    colour: str
+    shape: str = "dot"
+    low: float | None = None
+    high: float | None = None
+
+
+def range_plot(
+    lines: Sequence[tuple[str, Sequence[Mark]]], *, high: float = 1.0, width: int = 760
+) -> str:
+    """Return a line a metric with its marks on one axis from 0 to ``high``."""
+    left, right, step, top = 300, 16, 22, 22
+    height = top + step * len(lines) + 6
+    parts = [_open(width, height)]
+
+    def at(value: float) -> float:
+        return left + min(max(value / high, 0.0), 1.0) * (width - left - right)
+
+    for fraction in (0, 0.25, 0.5, 0.75, 1):
+        x = at(fraction * high)
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{top - 6}" y2="{height - 4}" class="grid"/>'
+            f'<text x="{x:.1f}" y="12" class="tick" text-anchor="middle">{fraction * high:.2g}'
+            "</text>"
+        )
+    for row, (name, marks) in enumerate(lines):
+        y = top + step * row + step / 2
+        parts.append(
+            f'<text x="{left - 10}" y="{y + 4:.0f}" class="tick" text-anchor="end">'
+            f"{escape(name)}</text>"
+        )
+        parts += [_mark(mark, at, y) for mark in marks]
     return "".join([*parts, "</svg>"])
 
 
-def _yaw_curve(
-    poses: NDArray[np.float64],
-    phases: Sequence[str | None] | None,
-    size: tuple[int, int],
-    map_height: float,
-    stroke: str,
-) -> str:
-    """Return yaw (solid) and pitch (thin) over time in the lower part of a path plot."""
-    width, height = size
-    top, bottom = map_height + 14, height - 16
-    yaw = np.degrees(np.unwrap(np.arctan2(poses[:, 0, 2], poses[:, 2, 2])))
-    pitch = np.degrees(np.arcsin(np.clip(-poses[:, 1, 2], -1, 1)))
-    limit = max(10.0, float(np.abs(yaw).max()), float(np.abs(pitch).max()))
-    x = np.linspace(28, width - 6, len(poses))
-
-    def y_of(angle: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (top + bottom) / 2 - angle / limit * (bottom - top) / 2
-
-    parts = []
-    if phases is not None:
-        start = 0
-        for i in range(1, len(phases) + 1):
-            if i == len(phases) or phases[i] != phases[start]:
-                phase = phases[start] or ""
-                colour = PHASE_COLOURS.get(phase[:1], "#ffffff")
-                left, right = x[start], x[min(i, len(phases) - 1)]
-                parts.append(
-                    f'<rect x="{left:.1f}" y="{top:.1f}" width="{max(right - left, 0.5):.1f}" '
-                    f'height="{bottom - top:.1f}" fill="{colour}" opacity="0.13"/>'
-                    f'<text x="{(left + right) / 2:.1f}" y="{height - 4}" class="tick" '
-                    f'text-anchor="middle">{escape(phase)}</text>'
-                )
-                start = i
-        parts.append(
-            f'<text x="24" y="{top + 8:.0f}" class="tick" text-anchor="end">'
-            f"{limit:.0f}&#176;</text>"
+def _mark(mark: Mark, at: Callable[[float], float], y: float) -> str:
+    x = at(mark.value)
+    drawn = ""
+    if mark.low is not None and mark.high is not None:
+        drawn = (
+            f'<line x1="{at(mark.low):.1f}" x2="{at(mark.high):.1f}" y1="{y:.1f}" y2="{y:.1f}" '
+            f'stroke="{mark.colour}" stroke-width="2"/>'
         )
-    for angle, thickness in ((yaw, 1.6), (pitch, 0.8)):
-        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y_of(angle), strict=True))
-        parts.append(
-            f'<polyline points="{points}" fill="none" stroke="{stroke}" '
-            f'stroke-width="{thickness}"/>'
+    if mark.shape == "bar":
+        return drawn + (
+            f'<rect x="{x - 1.5:.1f}" y="{y - 8:.1f}" width="3" height="16" fill="{mark.colour}"/>'
         )
-    return "".join(parts)
+    if mark.shape == "square":
+        return drawn + (
+            f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="none" '
+            f'stroke="{mark.colour}" stroke-width="1.6"/>'
+        )
+    if mark.shape == "cross":
+        return drawn + (
+            f'<path d="M{x - 4:.1f},{y - 4:.1f} l8,8 m0,-8 l-8,8" stroke="{mark.colour}" '
+            'stroke-width="1.8"/>'
+        )
+    return drawn + f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{mark.colour}"/>'
 
 
 def _open(width: int, height: int) -> str:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+import json
+from typing import TYPE_CHECKING, Any
 
-from worldenv.world import UnknownName, World
+from worldenv.camera import fov_of
+from worldenv.world import Start, UnknownName, World
 
-__all__ = ["OPTIONS", "make"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["OPTIONS", "first_view", "make"]
 
 OPTIONS = (
     "size",
@@ -37,3 +44,29 @@ def make(**options: Any) -> World:
     from worldenv.worlds.reference.world import ReferenceWorld
 
     return ReferenceWorld(**options)
+
+
+def first_view(
+    scene: dict[str, Any], size: tuple[int, int], K: NDArray[np.float64]
+) -> NDArray[np.uint8]:
+    """Return the first view of a scene: the conditioning image of worlds that start from one.
+
+    Args:
+        scene: As in ``Start.scene``.
+        size: (width, height) in pixels.
+        K: Intrinsics (3, 3) in pixels at that size; only the horizontal field of view is used.
+    """
+    fov = fov_of(K, size[0])
+    return _first_view(json.dumps(scene, sort_keys=True), tuple(size), fov).copy()
+
+
+@functools.lru_cache(maxsize=32)
+def _first_view(scene: str, size: tuple[int, int], fov: float) -> NDArray[np.uint8]:
+    world = make(size=size, fov=fov, supersample=2, truth=())
+    try:
+        frame: NDArray[np.uint8] = world.reset(
+            Start(scene=json.loads(scene)), seed=0, plan=None
+        ).frames[0]
+    finally:
+        world.close()
+    return frame

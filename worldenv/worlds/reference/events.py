@@ -15,7 +15,7 @@ from worldenv.worlds.reference.shapes import placed
 
 ROLL_SECONDS = 13.0
 SWING_SECONDS = 14.0
-SWING_DEGREES = 82.0
+SWING_DEGREES = 64.0
 
 
 def eased(t: float, duration: float) -> float:

@@ -193,9 +193,10 @@ def _seat(kit: Kit, b: Builder, size: Size, places: int) -> Mesh:
         b.box((-inner, foot, -d / 2 + 0.02), (inner, 0.29, d / 2 - 0.03), skin, repeat=0.4)
         for x in (-w / 2, inner):
             b.cushion((x, foot, -d / 2), (x + arm, arm_top, d / 2), skin,
-                      radius=0.095 if style == "rolled" else 0.04, steps=2)
+                      radius=0.095 if style == "rolled" else 0.04,
+                      steps=2 if style == "rolled" else 1)
         b.cushion((-inner - 0.02, foot, -d / 2), (inner + 0.02, h - 0.06, -d / 2 + back - 0.06),
-                  skin, radius=0.07, steps=2)
+                  skin, radius=0.07)
     each = 2 * inner / places
     for i in range(places):
         x = -inner + i * each

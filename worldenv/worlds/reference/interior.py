@@ -1,8 +1,8 @@
 """The interior scene family: a large furnished room, built from a seed.
 
 Plan (before mirroring): x runs east, z south, north is -z. A ring of free floor runs around the
-middle island for walks of up to 4 m, a free strip along the south for strafes of 7.2 m, and the
-west part stays open for a 2 m square and for what rolls or swings there.
+island in the west for walks of up to 4 m, a free strip along the south for strafes of 7.2 m, and
+the east part stays open for a 2 m square and for what rolls or swings there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     if event is not None and event not in EVENTS:
         raise ValueError(f"unknown event {event!r}; expected one of {', '.join(EVENTS)}")
     rng = np.random.default_rng([seed, zlib.crc32(b"interior")])
-    room = (rng.uniform(10.8, 11.6), rng.uniform(2.8, 3.2), rng.uniform(8.1, 8.7))
+    room = (rng.uniform(11.8, 12.2), rng.uniform(2.8, 3.2), rng.uniform(8.1, 8.7))
     layout = Layout(rng, room, mirrored=bool(rng.random() < 0.5))
     for name, category in SHELL.items():
         size = _shell_size(name, room)

@@ -31,6 +31,8 @@ REACH = 1.6
 """How far indirect rays look, in metres; beyond it the ambient light is taken."""
 BOUNCE = 0.75
 """Share of the unshadowed lamp light that a hit surface throws back."""
+SHADE = 0.5
+"""Distance in metres at which half of that is thrown back; closer surfaces shade each other."""
 _BLOCK = 32
 DIRECT, INDIRECT = 1, 2
 
@@ -146,7 +148,7 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # ty
 
 
 @kernel
-def _thrown_back(tree, lamps, hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
+def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
     """Write the light that a hit surface throws back, without shadows, to ``out`` (3,)."""
     t = tree.triangles[hit]
     nx, ny, nz = t[4] * t[8] - t[5] * t[7], t[5] * t[6] - t[3] * t[8], t[3] * t[7] - t[4] * t[6]
@@ -158,6 +160,9 @@ def _thrown_back(tree, lamps, hit, px, py, pz, dx, dy, dz, out):  # type: ignore
             # The inside of a closed thing is dark.
             return
         nx, ny, nz = -nx, -ny, -nz
+    # Surfaces close by stand in each other's shade; a shadow ray from here would make the light
+    # depend on things far away.
+    open_ = np.float32(BOUNCE) * t_hit / (t_hit + np.float32(SHADE))
     for k in range(lamps.middle.shape[0]):
         lx, ly, lz = lamps.middle[k, 0] - px, lamps.middle[k, 1] - py, lamps.middle[k, 2] - pz
         here = lx * nx + ly * ny + lz * nz
@@ -166,11 +171,11 @@ def _thrown_back(tree, lamps, hit, px, py, pz, dx, dy, dz, out):  # type: ignore
             continue
         square = lx * lx + ly * ly + lz * lz
         w = here * there / (square * max(square, lamps.area[k]))
-        w *= np.float32(BOUNCE) * np.float32(lamps.samples[k])
+        w *= np.float32(lamps.samples[k]) * open_
         for c in range(3):
             out[c] += w * lamps.power[k, c]
     for c in range(3):
-        out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.5) * lamps.ambient[c])
+        out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.4) * lamps.ambient[c])
 
 
 @kernel
@@ -188,7 +193,7 @@ def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, o
             for c in range(3):
                 out[c] += share * lamps.ambient[c]
             continue
-        _thrown_back(tree, lamps, hit, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced)
+        _thrown_back(tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced)
         w = one - t / reach
         w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
         for c in range(3):

@@ -214,8 +214,8 @@ def barrel(kit: Kit, b: Builder, size: Size) -> Mesh:
     else:
         skin = kit.material("metal", kit.pick(["#2f6f9f", "#a33a2f", "#3f7a4a", "#d0a030", "#5a5f63"]))
         line = []
-        for t in np.linspace(0.02, 0.98, 25):
-            rib = 0.012 * (abs(t - 0.34) < 0.03 or abs(t - 0.66) < 0.03)
+        for t in np.array([0.02, 0.3, 0.34, 0.38, 0.5, 0.62, 0.66, 0.7, 0.98]):
+            rib = 0.012 * (abs(t - 0.34) < 0.01 or abs(t - 0.66) < 0.01)
             line.append((float(r - 0.015 + rib), float(h * t)))
         b.lathe([(0, 0), (r, 0), (r, 0.02), *line, (r, h - 0.02), (r, h), (r - 0.03, h),
                  (r - 0.03, h - 0.02), (0, h - 0.02)], skin, sides=22, repeat=0.8)
@@ -286,7 +286,7 @@ def ball(kit: Kit, b: Builder, size: Size) -> Mesh:
     first = kit.pick(["#d02020", "#2050b0", "#208040", "#e07020", "#8030a0"])
     skin = kit.material("ball", first, kit.pick(["#eeeeee", "#f0d040", "#202428"]),
                         kit.pick(["gores", "checks", "bands"]))
-    b.ball((0, r, 0), (r, r, r), skin, sides=28, rings=18)
+    b.ball((0, r, 0), (r, r, r), skin, sides=24, rings=14)
     return b.mesh()
 
 

@@ -13,10 +13,12 @@ from worldenv.worlds.reference.scene import Instance, Mesh
 
 __all__ = ["Part", "make_part", "place"]
 
-CHART_EDGE = 0.25
-"""A flat group of faces gets a light map when one of its edges is longer than this, in metres."""
-TEXEL = 0.06
-"""Side of a light-map texel, in metres."""
+CHART_SIDE, CHART_AREA = 0.14, 0.09
+"""Flat faces get a light map when they reach this short side (metres) and area (square metres)."""
+TEXEL, FINE = 0.075, 0.085
+"""Side of a light-map texel of large flat surfaces and of other things, in metres."""
+SPREAD = 2.5
+"""Texels around its faces that a light map holds light for: one to blend, one to filter."""
 LONGEST = 256
 """Most texels along one side of a light map."""
 LIFT = 0.003
@@ -38,10 +40,12 @@ class Part(NamedTuple):
         chart_frame: Shape (c, 3, 4) float32: rows give (column, row, 0) of a light-map texel as a
             linear function of a scene point.
         chart_layout: Shape (c, 3) int32: first texel, columns, rows.
-        points: Shape (k, 3) float32, the receivers of light: the used vertices, then all texels.
+        texels: Number t of light-map texels.
+        points: Shape (k, 3) float32, the receivers of light: used vertices, then used texels.
         directions: Shape (k, 3) float32, their normals in the scene.
         pattern: Shape (k,) int32, which of the interleaved sample sets a receiver uses.
-        lit_vertices: Shape (k - t,) int32, the vertex of each of the first receivers.
+        lit_vertices: Shape (a,) int32, the vertex of each of the first receivers.
+        lit_texels: Shape (k - a,) int32, the texel of each of the other receivers.
         centre: Shape (3,) float64, of the bounding sphere in the instance's own frame.
         radius: Of the bounding sphere, metres.
     """
@@ -56,17 +60,14 @@ class Part(NamedTuple):
     two_sided: bool
     chart_frame: NDArray[np.float32]
     chart_layout: NDArray[np.int32]
+    texels: int
     points: NDArray[np.float32]
     directions: NDArray[np.float32]
     pattern: NDArray[np.int32]
     lit_vertices: NDArray[np.int32]
+    lit_texels: NDArray[np.int32]
     centre: NDArray[np.float64]
     radius: float
-
-    @property
-    def texels(self) -> int:
-        """Number of light-map texels."""
-        return len(self.points) - len(self.lit_vertices)
 
 
 @kernel
@@ -99,6 +100,34 @@ def _flat_groups(corner, plane, edge_key, group):  # type: ignore[no-untyped-def
         group[f] = g
 
 
+@kernel
+def _cover(flat, mask):  # type: ignore[no-untyped-def]
+    """Mark texels (rows, columns) whose middle lies within SPREAD of a triangle (m, 3, 2)."""
+    rows, columns = mask.shape
+    for f in range(flat.shape[0]):
+        t = flat[f]
+        low_x = min(t[0, 0], min(t[1, 0], t[2, 0])) - SPREAD
+        high_x = max(t[0, 0], max(t[1, 0], t[2, 0])) + SPREAD
+        low_y = min(t[0, 1], min(t[1, 1], t[2, 1])) - SPREAD
+        high_y = max(t[0, 1], max(t[1, 1], t[2, 1])) + SPREAD
+        for y in range(max(int(low_y), 0), min(int(high_y) + 1, rows - 1) + 1):
+            for x in range(max(int(low_x), 0), min(int(high_x) + 1, columns - 1) + 1):
+                if mask[y, x]:
+                    continue
+                inside, positive, negative = False, 0, 0
+                for k in range(3):
+                    ax, ay = t[k, 0], t[k, 1]
+                    ex, ey = t[(k + 1) % 3, 0] - ax, t[(k + 1) % 3, 1] - ay
+                    dx, dy = x - ax, y - ay
+                    cross = ex * dy - ey * dx
+                    positive += cross >= 0
+                    negative += cross <= 0
+                    s = min(max((dx * ex + dy * ey) / max(ex * ex + ey * ey, 1e-12), 0.0), 1.0)
+                    gx, gy = dx - s * ex, dy - s * ey
+                    inside = inside or gx * gx + gy * gy <= SPREAD * SPREAD
+                mask[y, x] = inside or positive == 3 or negative == 3
+
+
 def place(points: NDArray[np.float32], pose: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return ``points`` (n, 3) moved by a pose (4, 4), float32."""
     moved = points.astype(np.float64) @ pose[:3, :3].T + pose[:3, 3]
@@ -121,17 +150,29 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
     if not instance.moves:
         chart = _charts(instance, vertices, mesh.faces, corner, normal, area)
     frames, layouts, points, directions, patterns = [], [], [], [], []
-    first = 0
+    texels: list[NDArray[np.int64]] = []
+    first = kept = 0
     for c in range(int(chart.max(initial=-1)) + 1):
         members = np.flatnonzero(chart == c)
-        frame, grid, columns, rows, n = _chart(corner[members], normal[members], area[members])
+        frame, grid, columns, rows, n = _chart(
+            corner[members], normal[members], area[members], TEXEL if instance.flat else FINE
+        )
+        if not instance.flat and not _worth_a_map(frame, columns, rows):
+            chart[members] = -1
+            continue
+        chart[members] = kept
+        kept += 1
         frames.append(frame)
         layouts.append((first, columns, rows))
-        points.append(grid)
-        directions.append(np.tile(n, (len(grid), 1)))
-        j, i = np.mgrid[0:rows, 0:columns]
-        patterns.append((j % 2 * 2 + i % 2).ravel())
-        first += len(grid)
+        mask = np.zeros((rows, columns), np.bool_)
+        _cover(corner[members] @ frame[:2, :3].T + frame[:2, 3], mask)
+        used_texels = np.flatnonzero(mask)
+        points.append(grid[used_texels])
+        directions.append(np.tile(n, (len(used_texels), 1)))
+        j, i = np.divmod(used_texels, columns)
+        patterns.append(j % 2 * 2 + i % 2)
+        texels.append(first + used_texels)
+        first += rows * columns
     smooth = _normals(vertices, mesh.faces, cross)
     used = np.unique(mesh.faces[chart < 0]) if not instance.moves else np.zeros(0, np.int32)
     at_vertices = _receivers(vertices, mesh.faces, corner, smooth)[used]
@@ -149,10 +190,12 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
         two_sided=mesh.two_sided,
         chart_frame=np.array(frames, np.float32).reshape(-1, 3, 4),
         chart_layout=np.array(layouts, np.int32).reshape(-1, 3),
+        texels=first,
         points=np.concatenate([at_vertices, *points]).astype(np.float32),
         directions=np.concatenate([smooth[used], *directions]).astype(np.float32),
         pattern=np.concatenate([np.zeros(len(used)), *patterns]).astype(np.int32),
         lit_vertices=used.astype(np.int32),
+        lit_texels=np.concatenate([np.zeros(0, np.int64), *texels]).astype(np.int32),
         centre=centre,
         radius=float(np.linalg.norm(mesh.vertices - centre, axis=1).max()),
     )
@@ -192,19 +235,26 @@ def _charts(
     plane = np.column_stack([normal, (normal * corner[:, 0]).sum(axis=1)])
     group = np.empty(len(faces), np.int64)
     _flat_groups(corner, plane, keys, group)
-    edges = np.linalg.norm(corner - np.roll(corner, -1, axis=1), axis=2).max(axis=1)
-    edges[area < 1e-9] = 0
-    longest = np.zeros(len(faces))
-    np.maximum.at(longest, group, edges)
-    wanted = longest[group] > (0.0 if instance.flat else CHART_EDGE)
+    # ``area`` is twice the area of each face.
+    covered = np.bincount(group, area / 2, len(faces))
+    wanted = (covered[group] > (0.0 if instance.flat else CHART_AREA)) & (area > 1e-9)
     chart = np.full(len(faces), -1, np.int32)
     roots = np.unique(group[wanted])
     chart[wanted] = np.searchsorted(roots, group[wanted])
     return chart
 
 
+def _worth_a_map(frame: NDArray[np.float64], columns: int, rows: int) -> bool:
+    wide = columns / float(np.linalg.norm(frame[0, :3]))
+    high = rows / float(np.linalg.norm(frame[1, :3]))
+    return min(wide, high) >= CHART_SIDE
+
+
 def _chart(
-    corner: NDArray[np.float64], normal: NDArray[np.float64], area: NDArray[np.float64]
+    corner: NDArray[np.float64],
+    normal: NDArray[np.float64],
+    area: NDArray[np.float64],
+    texel: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int, NDArray[np.float64]]:
     """Return a light map's frame (3, 4), texel centres, columns, rows and normal."""
     n = normal[int(np.argmax(area))]
@@ -218,7 +268,7 @@ def _chart(
     sides, frame = [], np.zeros((3, 4))
     for k, (axis, values) in enumerate(((u, along), (v, across))):
         low, extent = values.min(), max(values.max() - values.min(), 1e-6)
-        count = int(np.clip(np.ceil(extent / TEXEL), 2, LONGEST))
+        count = int(np.clip(np.ceil(extent / texel), 2, LONGEST))
         frame[k, :3] = axis * count / extent
         frame[k, 3] = -low * count / extent - 0.5
         sides.append((low + (np.arange(count) + 0.5) * extent / count, count))

@@ -99,7 +99,7 @@ def stilllife(rng: np.random.Generator) -> Image:
     image = shade(tones[0] * 0.6 + 0.2, 0.8 + 0.35 * fractal(rng, 256, 5))
     image = blend(image, shade(tones[1] * 0.7, 0.85 + 0.3 * noise(rng, 256, 8, 50)), (v - 0.66) * 80)
     middle = rng.uniform(0.3, 0.7)
-    width = 0.06 + 0.08 * np.sin(np.clip((v - 0.4) / 0.4, 0, 1) * np.pi) ** 0.8
+    width = 0.06 + 0.08 * np.sin(np.clip((v - 0.4) / 0.4, 0.0, 1.0) * 3.1415) ** 0.8
     pot = (width - abs(u - middle)) * 80 * ((v > 0.4) & (v < 0.8))
     image = blend(image, shade(tones[2], 1.15 - 3 * (u - middle)), pot)
     for k in range(9):

@@ -346,7 +346,8 @@ def _resolve(
     n = len(part.lit_vertices)
     at_vertices = np.zeros((len(part.vertices), 3), np.float32)
     at_vertices[part.lit_vertices] = light[:n]
-    maps = light[n:].copy()
+    maps = np.zeros((part.texels, 3), np.float32)
+    maps[part.lit_texels] = light[n:]
     for first, columns, rows in part.chart_layout:
         block = maps[first : first + columns * rows].reshape(rows, columns, 3)
         # Weights 1 2 1 give even and odd texels equal shares: the four sample sets join evenly.

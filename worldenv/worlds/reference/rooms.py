@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from worldenv.worlds.reference.furniture import Piece, make
 from worldenv.worlds.reference.layout import Layout
-from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.textures import Kit
 
 Bay = Callable[[Layout, str, float], None]
 
 BALL = 0.3
 """Radius of the ball in metres."""
-BALL_START, BALL_END, BALL_LANE = -4.15, -1.95, -0.9
+BALL_START, BALL_END, BALL_LANE = 4.15, 1.95, -0.9
 """Where the ball lies and how far it rolls (x), and the z of its lane."""
+MIDDLE = -1.6
+"""The x of the middle of the island, and of the 4 m square that runs around it."""
+SQUARE = 2.2
+"""The x at which a 2 m square to the right has room."""
 LEAF = (0.86, 2.02, 0.04)
 """Size of the door leaf."""
 RUG = 0.012
@@ -22,29 +28,30 @@ RUG = 0.012
 def fill(layout: Layout) -> None:
     """Furnish the room."""
     width, _, depth = layout.room
-    layout.keep(-4.1, 3.95, 1.75, 2.45)
-    layout.keep(-2.35, -1.65, -2.25, 2.45)
-    layout.keep(1.65, 2.35, -2.25, 2.45)
-    layout.keep(-2.35, 2.35, -2.25, -1.55)
-    layout.keep(-4.45, -1.65, -0.25, 2.45)
-    layout.keep(BALL_START - BALL, -1.6, BALL_LANE - 0.32, BALL_LANE + 0.4)
+    left, right = MIDDLE - 2.0, MIDDLE + 2.0
+    layout.keep(left - 0.35, left + 7.55, 1.75, 2.45)
+    for x in (left, right):
+        layout.keep(x - 0.35, x + 0.35, -2.25, 2.45)
+    layout.keep(left - 0.35, right + 0.35, -2.25, -1.55)
+    layout.keep(SQUARE - 0.35, SQUARE + 2.35, -0.25, 2.45)
+    layout.keep(BALL_END - 0.4, BALL_START + BALL + 0.1, BALL_LANE - 0.34, BALL_LANE + 0.5)
     door = layout.uniform(0.2, 0.9)
-    layout.keep(-width / 2, -width / 2 + 1.0, door - 0.62, door + 0.62)
+    layout.keep(width / 2 - 1.0, width / 2, door - 0.62, door + 0.62)
     _door(layout, door)
     layout.put("ball", (2 * BALL,) * 3, BALL_START, BALL_LANE, 0.0, keep=False)
 
     edge = width / 2 - 0.06
-    north = _shuffled(layout, ["couch", "books", "light", layout_pick(layout, "media", "dresser")])
+    north = _shuffled(layout, ["couch", "books", "light", _either(layout, "media", "dresser")])
     bays(layout, "north", -edge, edge, ["corner", *north, "corner", "stand"])
-    south = _shuffled(layout, ["music", "dresser", "light", layout_pick(layout, "books", "cold"),
-                               layout_pick(layout, "art", "pile")])
+    south = _shuffled(layout, ["music", "dresser", "light", _either(layout, "books", "cold"),
+                               _either(layout, "art", "pile")])
     bays(layout, "south", -edge, edge, ["corner", *south, "corner"])
     end = depth / 2 - 1.0
-    east = _shuffled(layout, ["work", "rest", layout_pick(layout, "books", "art")])
-    bays(layout, "east", -end, end, east)
-    west = _shuffled(layout, ["books", layout_pick(layout, "dresser", "art", "pile")])
-    bays(layout, "west", -end, door - 0.62, west)
-    bays(layout, "west", door + 0.62, end, ["light"])
+    west = _shuffled(layout, ["work", "rest", _either(layout, "books", "art")])
+    bays(layout, "west", -end, end, west)
+    east = _shuffled(layout, ["books", _either(layout, "dresser", "art", "pile")])
+    bays(layout, "east", -end, door - 0.62, east)
+    bays(layout, "east", door + 0.62, end, ["light"])
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
     CORNERS[int(layout.rng.integers(len(CORNERS)))](layout)
     _people(layout)
@@ -52,7 +59,7 @@ def fill(layout: Layout) -> None:
     _skirting(layout, door)
 
 
-def layout_pick(layout: Layout, *names: str) -> str:
+def _either(layout: Layout, *names: str) -> str:
     """Return one of the names."""
     return names[int(layout.rng.integers(len(names)))]
 
@@ -158,14 +165,14 @@ def _art(layout: Layout, wall: str, at: float) -> None:
 
 
 def _rest(layout: Layout, wall: str, at: float) -> None:
-    bed = layout.by(wall, "bed", (1.6, 1.1, 2.05), at)
+    bed = layout.by(wall, "bed", (1.6, 1.1, 1.88), at)
     if bed is None:
         layout.by(wall, "sofa", (1.7, 0.84, 0.88), at)
     _pictures(layout, wall, at, 1.45, 1.4, 0.8)
 
 
 def _corner(layout: Layout, wall: str, at: float) -> None:
-    kind = layout_pick(layout, "plant", "plant", "lamp", "barrel")
+    kind = _either(layout, "plant", "plant", "lamp", "barrel")
     if kind == "plant":
         layout.by(wall, "plant", (0.82, layout.uniform(1.1, 1.9), 0.82), at, out=0.05)
     elif kind == "lamp":
@@ -188,75 +195,75 @@ BAYS: dict[str, tuple[float, Bay]] = {
 
 def _dining(layout: Layout) -> None:
     """A table with chairs on a rug."""
-    layout.put("rug", (2.7, RUG, 2.4), 0.0, 0.08)
+    layout.put("rug", (2.7, RUG, 2.4), MIDDLE, 0.08)
     round_ = layout.rng.random() < 0.5
     size = (1.2, 0.75, 1.2) if round_ else (1.5, 0.75, 0.86)
-    table = layout.put("table", size, 0.0, 0.08, 0.0, y=RUG + 0.001)
+    table = layout.put("table", size, MIDDLE, 0.08, 0.0, y=RUG + 0.001)
     seed = int(layout.rng.integers(1 << 16))
     places = [(0.0, size[2] / 2 + 0.36, 180.0), (0.0, -size[2] / 2 - 0.36, 0.0),
               (size[0] / 2 + 0.36, 0.0, -90.0), (-size[0] / 2 - 0.36, 0.0, 90.0)]
     if not round_:
         places = [(x, z, t) for x in (-0.36, 0.36) for _, z, t in places[:2]] + places[2:3]
     for x, z, turn in places[: int(layout.rng.integers(3, len(places) + 1))]:
-        layout.put("chair", (0.46, 0.94, 0.5), x, 0.08 + z, turn, y=RUG + 0.001, seed=seed)
+        layout.put("chair", (0.46, 0.94, 0.5), MIDDLE + x, 0.08 + z, turn, y=RUG + 0.001, seed=seed)
     if table:
         layout.on(table, "vase", (0.24, layout.uniform(0.36, 0.6), 0.24), layout.uniform(-0.15, 0.15))
 
 
 def _lounge(layout: Layout) -> None:
     """Armchairs or a sofa about a low table on a rug."""
-    layout.put("rug", (2.8, RUG, 2.3), 0.0, 0.05)
+    layout.put("rug", (2.8, RUG, 2.3), MIDDLE, 0.05)
     y = RUG + 0.001
-    low = layout.put("table", (1.0, 0.42, 0.62), 0.0, 0.0, 0.0, y=y)
+    low = layout.put("table", (1.0, 0.42, 0.62), MIDDLE, 0.0, 0.0, y=y)
     seed = int(layout.rng.integers(1 << 16))
-    layout.put("armchair", (0.86, 0.82, 0.84), -1.02, 0.0, 90, y=y, seed=seed)
-    layout.put("armchair", (0.86, 0.82, 0.84), 1.02, 0.0, -90, y=y, seed=seed)
+    layout.put("armchair", (0.86, 0.82, 0.84), MIDDLE - 1.02, 0.0, 90, y=y, seed=seed)
+    layout.put("armchair", (0.86, 0.82, 0.84), MIDDLE + 1.02, 0.0, -90, y=y, seed=seed)
     if layout.rng.random() < 0.6:
-        layout.put("sofa", (1.6, 0.8, 0.84), 0.0, 1.0, 180, y=0.0 if False else y)
+        layout.put("sofa", (1.6, 0.8, 0.84), MIDDLE, 1.0, 180, y=y)
     else:
-        layout.put("stool", (0.42, 0.46, 0.42), 0.3, 0.75, 20, y=y)
+        layout.put("stool", (0.42, 0.46, 0.42), MIDDLE + 0.3, 0.75, 20, y=y)
     if low:
         layout.on(low, "vase", (0.2, 0.32, 0.2), 0.25)
 
 
 def _divide(layout: Layout) -> None:
     """A low bookshelf with things on it, a plant and a bench of crates."""
-    shelf = layout.put("bookshelf", (1.7, 1.12, 0.36), 0.0, -0.4, 0.0)
+    shelf = layout.put("bookshelf", (1.7, 1.12, 0.36), MIDDLE, -0.4, 0.0)
     if shelf:
         layout.on(shelf, "vase", (0.24, 0.5, 0.24), 0.5)
         layout.on(shelf, "television", (0.9, 0.58, 0.2), -0.2)
-    layout.put("armchair", (0.88, 0.84, 0.86), 0.65, 0.85, 160)
-    layout.put("table", (0.6, 0.5, 0.6), -0.2, 0.95, 0.0)
-    layout.put("plant", (0.8, 1.35, 0.8), -1.1, 0.4, 0.0)
+    layout.put("armchair", (0.88, 0.84, 0.86), MIDDLE + 0.65, 0.85, 160)
+    layout.put("table", (0.6, 0.5, 0.6), MIDDLE - 0.2, 0.95, 0.0)
+    layout.put("plant", (0.8, 1.35, 0.8), MIDDLE - 1.1, 0.4, 0.0)
 
 
 ISLANDS = (_dining, _lounge, _divide)
 
 
 def _reading(layout: Layout) -> None:
-    """A chair, a lamp and a small rug on the east side."""
-    layout.put("rug", (1.25, RUG, 1.5), 3.05, 0.1)
-    layout.put("armchair", (0.86, 0.84, 0.84), 3.05, -0.05, layout.uniform(-100, -60), y=RUG + 0.001)
-    layout.put("lamp", (0.42, 1.6, 0.42), 3.2, 1.15)
-    layout.put("plant", (0.7, 1.1, 0.7), 2.9, -1.0)
+    """A chair, a lamp and a small rug on the open side."""
+    layout.put("rug", (1.7, RUG, 1.1), 2.6, -1.95)
+    layout.put("armchair", (0.86, 0.84, 0.84), 2.6, -1.95, layout.uniform(-25, 25), y=RUG + 0.001)
+    layout.put("lamp", (0.42, 1.6, 0.42), 1.65, -2.1)
+    layout.put("plant", (0.7, 1.1, 0.7), 3.65, -1.95)
 
 
 def _store(layout: Layout) -> None:
-    """Crates and barrels on the east side."""
-    first = layout.put("crate", (0.7, 0.55, 0.55), 2.9, 0.3, layout.uniform(-10, 10))
+    """Crates and barrels on the open side."""
+    first = layout.put("crate", (0.7, 0.55, 0.55), 2.3, -1.9, layout.uniform(-10, 10))
     if first:
         layout.on(first, "crate", (0.45, 0.4, 0.4), 0.0, 0.0, layout.uniform(-30, 30))
-    layout.put("barrel", (0.58, 0.9, 0.58), 3.4, -0.55)
-    layout.put("barrel", (0.56, 0.86, 0.56), 2.75, -0.6)
-    layout.put("plant", (0.76, 1.5, 0.76), 3.3, 1.1)
+    layout.put("barrel", (0.58, 0.9, 0.58), 3.1, -2.0)
+    layout.put("barrel", (0.56, 0.86, 0.56), 3.85, -1.8)
+    layout.put("plant", (0.76, 1.5, 0.76), 1.4, -2.0)
 
 
 def _tea(layout: Layout) -> None:
-    """A small table with two chairs on the east side."""
-    table = layout.put("table", (0.75, 0.74, 0.75), 3.1, 0.1, 0.0)
+    """A small table with two chairs on the open side."""
+    table = layout.put("table", (0.75, 0.74, 0.75), 2.6, -1.95, 0.0)
     seed = int(layout.rng.integers(1 << 16))
-    layout.put("chair", (0.46, 0.92, 0.48), 3.1, 0.82, 180, seed=seed)
-    layout.put("chair", (0.46, 0.92, 0.48), 3.1, -0.62, 0, seed=seed)
+    layout.put("chair", (0.46, 0.92, 0.48), 1.85, -1.95, 90, seed=seed)
+    layout.put("chair", (0.46, 0.92, 0.48), 3.35, -1.95, -90, seed=seed)
     if table:
         layout.on(table, "vase", (0.2, 0.45, 0.2))
 
@@ -265,11 +272,9 @@ CORNERS = (_reading, _store, _tea)
 
 
 def _door(layout: Layout, at: float) -> None:
-    frame = layout.hang("west", "doorway", (1.04, 2.12, 0.1), at, 0.0)
+    frame = layout.hang("east", "doorway", (1.04, 2.12, 0.1), at, 0.0)
     assert frame is not None
     seed = int(layout.rng.integers(1 << 16))
-    from worldenv.worlds.reference.furniture import make
-
     pose = frame.pose @ placed(-LEAF[0] / 2, 0.0, 0.075)
     layout.add(make("door", seed, LEAF), "door", pose, LEAF)
 
@@ -277,10 +282,10 @@ def _door(layout: Layout, at: float) -> None:
 def _people(layout: Layout) -> None:
     """Stand two to four people where there is room, turned roughly towards open floor."""
     spots = [
-        (-1.25, -1.25, -70.0), (1.3, -1.2, 60.0), (1.3, 1.4, 40.0), (-1.3, 1.4, -30.0),
-        (0.2, -2.7, 0.0), (-2.9, -2.3, 10.0), (2.4, -2.75, -10.0), (3.0, -1.3, -40.0),
-        (2.85, 1.35, -60.0), (-3.5, -1.75, 20.0), (3.0, 2.85, 180.0), (-2.6, 2.9, 170.0),
-        (3.6, -2.2, -45.0), (-0.6, 2.95, 185.0),
+        (-2.85, -1.2, -60.0), (-0.3, -1.15, 50.0), (-0.3, 1.35, 40.0), (-2.9, 1.35, -30.0),
+        (-1.4, -2.7, 0.0), (1.1, -2.5, 10.0), (4.3, -1.75, -20.0), (1.25, -0.9, 0.0),
+        (1.2, 0.6, -30.0), (-4.45, -0.6, 70.0), (-4.4, 1.2, 100.0), (3.0, 2.85, 180.0),
+        (-0.6, 2.95, 185.0), (-3.4, -2.7, 10.0), (4.4, -0.2, -60.0),
     ]
     wanted = 2 + int(layout.rng.integers(3))
     seeds = layout.rng.permutation(64)
@@ -301,7 +306,7 @@ def _extras(layout: Layout) -> None:
     left = 4
     for _ in range(14):
         if left:
-            category = layout_pick(layout, *sizes)
+            category = _either(layout, *sizes)
             x = layout.uniform(-width / 2 + 0.4, width / 2 - 0.4)
             z = layout.uniform(-depth / 2 + 0.4, depth / 2 - 0.4)
             turn = layout.uniform(-30, 30) if category in ("stool", "crate") else 0.0
@@ -310,15 +315,11 @@ def _extras(layout: Layout) -> None:
 
 def _skirting(layout: Layout, door: float) -> None:
     """Run a board along the foot of each wall, with a gap at the door."""
-    from worldenv.worlds.reference.furniture import Piece
-    from worldenv.worlds.reference.shapes import Builder
-    from worldenv.worlds.reference.textures import Kit
-
     kit = Kit(int(layout.rng.integers(1 << 16)))
     board = kit.material("plain", kit.pick(["#ece8de", "#5b3a22", "#d8d4c8", "#3d2a20"]))
     for wall in ("north", "east", "south", "west"):
         length = layout.room[0] if wall in ("north", "south") else layout.room[2]
-        gap = (-(door + 0.53), -(door - 0.53)) if wall == "west" else (9.0, 9.0)
+        gap = (door - 0.53, door + 0.53) if wall == "east" else (9.0, 9.0)
         if layout.mirror < 0:
             gap = (-gap[1], -gap[0])
         b = Builder()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -131,27 +132,28 @@ class Builder:
         size = hi - lo
         edge = 0.0 if self.coarse else min(bevel, 0.3 * float(size.min()))
         cell = 1.4 if self.coarse else cell
-        offset = lo.sum() * 0.37  # So that equal boxes side by side do not show equal grain.
+        shift = lo.sum() * 0.37  # So that equal boxes side by side do not show equal grain.
+        points, uvs, faces, count = [], [], [], 0
         for axis in range(3):
             first, second = (axis + 1) % 3, (axis + 2) % 3
+            across = max(1, round(float(size[first]) / cell))
+            down = max(1, round(float(size[second]) / cell))
+            unit, grid = _unit_grid(across, down), _mesh_grid(across, down)
+            flat = lo[[first, second]] + edge + unit * (size[[first, second]] - 2 * edge)
+            uv = flat * [1, -1] / repeat + shift
+            if size[second] > size[first]:
+                uv = uv[:, ::-1]
             for side in (0, 1):
-                if "xyz"[axis] in skip and side == 0 or "XYZ"[axis] in skip and side == 1:
+                if "xyzXYZ"[axis + 3 * side] in skip:
                     continue
-                counts = [max(1, round(float(size[i]) / cell)) for i in (first, second)]
-                s, t = np.meshgrid(
-                    np.linspace(lo[first] + edge, hi[first] - edge, counts[0] + 1),
-                    np.linspace(lo[second] + edge, hi[second] - edge, counts[1] + 1),
-                )
-                points = np.empty((s.size, 3))
-                points[:, axis] = (lo, hi)[side][axis]
-                points[:, first], points[:, second] = s.ravel(), t.ravel()
-                faces = _mesh_grid(*counts)
-                if side == 0:
-                    faces = faces[:, ::-1]
-                uv = np.stack([points[:, first], -points[:, second]], axis=1)
-                if size[second] > size[first]:
-                    uv = uv[:, ::-1]
-                self.add(points, uv / repeat + offset, faces, material, pose)
+                face = np.empty((len(flat), 3))
+                face[:, axis] = (lo, hi)[side][axis]
+                face[:, first], face[:, second] = flat[:, 0], flat[:, 1]
+                points.append(face)
+                uvs.append(uv)
+                faces.append((grid if side else grid[:, ::-1]) + count)
+                count += len(flat)
+        self.add(np.concatenate(points), np.concatenate(uvs), np.concatenate(faces), material, pose)
         if edge > 0 and not skip:
             self._chamfer(lo, hi, edge, material, repeat, pose)
 
@@ -166,25 +168,8 @@ class Builder:
     ) -> None:
         """Close a box whose faces were drawn in by ``edge``: twelve strips, eight corners."""
         centre, half = (lo + hi) / 2, (hi - lo) / 2
-        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-        # Point (corner, axis) lies on the face of that axis.
-        inset = np.repeat((half - edge)[None] * signs, 3, axis=0).reshape(8, 3, 3)
-        for axis in range(3):
-            inset[:, axis, axis] = half[axis] * signs[:, axis]
-        points = inset.reshape(-1, 3)
-        faces = []
-        for c, sign in enumerate(signs):
-            triangle = [3 * c, 3 * c + 1, 3 * c + 2]
-            faces.append(triangle if sign.prod() > 0 else triangle[::-1])
-            for axis in range(3):
-                if sign[axis] > 0:
-                    continue
-                d = c + (4, 2, 1)[axis]
-                a, b = (axis + 1) % 3, (axis + 2) % 3
-                quad = [3 * c + a, 3 * c + b, 3 * d + b, 3 * d + a]
-                if sign[a] * sign[b] > 0:
-                    quad = quad[::-1]
-                faces += [[quad[0], quad[1], quad[2]], [quad[0], quad[2], quad[3]]]
+        signs, inset, faces = _chamfer_faces()
+        points = (signs[:, None] * (half - edge * inset)).reshape(-1, 3)
         uv = (points[:, :2] + points[:, 2:] + centre[:2]) / repeat
         self.add(points + centre, uv, faces, material, pose)
 
@@ -357,6 +342,37 @@ class Builder:
         )
 
 
+@lru_cache(maxsize=1)
+def _chamfer_faces() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return corner signs (8, 3), which axes are drawn in (3, 3), and the chamfer's faces (44, 3).
+
+    Point (corner, axis), at index 3 corner + axis, lies on the face of that axis.
+    """
+    signs = np.array([[x, y, z] for x in (-1.0, 1) for y in (-1.0, 1) for z in (-1.0, 1)])
+    faces = []
+    for c, sign in enumerate(signs):
+        triangle = [3 * c, 3 * c + 1, 3 * c + 2]
+        faces.append(triangle if sign.prod() > 0 else triangle[::-1])
+        for axis in range(3):
+            if sign[axis] > 0:
+                continue
+            d = c + (4, 2, 1)[axis]
+            a, b = (axis + 1) % 3, (axis + 2) % 3
+            quad = [3 * c + a, 3 * c + b, 3 * d + b, 3 * d + a]
+            if sign[a] * sign[b] > 0:
+                quad = quad[::-1]
+            faces += [[quad[0], quad[1], quad[2]], [quad[0], quad[2], quad[3]]]
+    return signs, 1 - np.eye(3), np.array(faces)
+
+
+@lru_cache(maxsize=256)
+def _unit_grid(across: int, down: int) -> NDArray[np.float64]:
+    """Return the points (n, 2) of a grid over the unit square, row by row."""
+    s, t = np.meshgrid(np.linspace(0, 1, across + 1), np.linspace(0, 1, down + 1))
+    return np.stack([s.ravel(), t.ravel()], axis=1)
+
+
+@lru_cache(maxsize=256)
 def _mesh_grid(across: int, down: int) -> NDArray[np.int64]:
     """Return faces of a grid of (across + 1) x (down + 1) points, row by row, counter-clockwise."""
     index = np.arange((across + 1) * (down + 1)).reshape(down + 1, across + 1)
@@ -366,6 +382,7 @@ def _mesh_grid(across: int, down: int) -> NDArray[np.int64]:
     )
 
 
+@lru_cache(maxsize=16)
 def _cube(cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return integer points (n, 3) on a cube's surface, welded, and outward faces (m, 3)."""
     line = np.arange(cells + 1)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.scene import Scene, View
 from worldenv.worlds.reference.views import (
     Array,
@@ -58,7 +59,6 @@ def find_views(scene: Scene) -> Scene:
     things = [i for i in scene.instances if not i.flat]
     boxes = {i.name: box_of(i) for i in things}
     obstacles, room = plan_boxes(scene.instances), room_of(scene)
-    west = -1.0 if not mirrored else 1.0  # Which side the open part lies on.
 
     def look(name: str, pose: Array) -> View:
         seen = []
@@ -88,14 +88,17 @@ def find_views(scene: Scene) -> Scene:
     def free(x: float, z: float) -> bool:
         return free_way(np.array([[x, z]]), obstacles, room)
 
+    side = -1.0 if mirrored else 1.0
+    left = min(side * (MIDDLE - 2.0), side * (MIDDLE + 2.0))
     views = [
-        look("loop", camera_at(-2.0, 2.1, 0)),
-        look("gallery", camera_at(-3.65, 2.1, 0)),
-        look("square", camera_at(-4.1 if not mirrored else 2.1, 2.1, 0)),
-        look("open", camera_at(3.1 * west, 2.1, 0)),
-        look("door", camera_at(1.95 * west, 0.6, 90 * west)),
-        look("hall", camera_at(2.0, 2.1, -38)),
-        look("corner", camera_at(-2.0 * west, -1.9, 140 * west)),
+        look("loop", camera_at(left, 2.1, 0)),
+        look("gallery", camera_at(-3.6, 2.1, 0)),
+        look("square", camera_at(min(side * SQUARE, side * (SQUARE + 2.0)), 2.1, 0)),
+        look("open", camera_at(side * 3.05, 2.1, -6)),
+        look("door", camera_at(side * 2.0, 0.6, 90 * side)),
+        look("aisle", camera_at(left + 4.0, 2.1, 0)),
+        look("hall", camera_at(side * 0.4, 2.1, -42 * side)),
+        look("corner", camera_at(side * -3.6, -1.9, 135 * side)),
     ]
     people = [i for i in things if i.category == "person"]
     for person in people:

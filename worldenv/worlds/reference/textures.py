@@ -9,13 +9,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.scene import Material
 
-Image = NDArray[np.float64]
+Image = NDArray[np.floating[Any]]
 Painter = Callable[..., Image]
 PAINTERS: dict[str, Painter] = {}
 
@@ -78,31 +79,36 @@ class Kit:
 
 def colour(text: str) -> Image:
     """Return ``#rrggbb`` as three values 0 to 1."""
-    return np.array([int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.array([int(text[i : i + 2], 16) / 255 for i in (1, 3, 5)], np.float32)
 
 
 @lru_cache(maxsize=64)
-def _weights(size: int, cells: int) -> Image:
+def _knots(size: int, cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64], Image]:
+    """Return the two neighbouring cells and the share of the second, of each pixel on a line."""
     x = np.arange(size) * cells / size
-    first = np.floor(x).astype(int)
+    first = np.floor(x).astype(np.int64)
     part = x - first
     smooth = part * part * (3 - 2 * part)
-    weights = np.zeros((size, cells))
-    rows = np.arange(size)
-    weights[rows, first % cells] += 1 - smooth
-    weights[rows, (first + 1) % cells] += smooth
-    return weights
+    return first % cells, (first + 1) % cells, smooth.astype(np.float32)
 
 
 def noise(rng: np.random.Generator, size: int, across: int, down: int | None = None) -> Image:
-    """Return tileable value noise, shape (size, size), 0 to 1, with that many cells."""
-    grid = rng.random((down or across, across))
-    return np.asarray(_weights(size, grid.shape[0]) @ grid @ _weights(size, grid.shape[1]).T)
+    """Return tileable value noise, shape (size, size), 0 to 1, with that many cells.
+
+    Gathers rather than multiplies matrices: linear algebra threads would stall in a busy machine
+    and do not survive a fork.
+    """
+    cells = rng.random((down or across, across), dtype=np.float32)
+    a, b, t = _knots(size, cells.shape[1])
+    rows = cells[:, a] * (1 - t) + cells[:, b] * t
+    a, b, t = _knots(size, cells.shape[0])
+    low = rows[a]
+    return np.asarray(low + (rows[b] - low) * t[:, None])
 
 
 def fractal(rng: np.random.Generator, size: int, cells: int, octaves: int = 4) -> Image:
     """Return a sum of noises of halving weight and doubling frequency, scaled to about 0 to 1."""
-    total = np.zeros((size, size))
+    total = np.zeros((size, size), np.float32)
     for octave in range(octaves):
         total += noise(rng, size, cells << octave) / (1 << octave)
     return total / (2 - 2.0 ** (1 - octaves))
@@ -110,18 +116,19 @@ def fractal(rng: np.random.Generator, size: int, cells: int, octaves: int = 4) -
 
 def blend(low: Image, high: Image, share: Image) -> Image:
     """Return colours between two, by a share (n, n) that is clipped to 0..1."""
-    t = np.clip(share, 0, 1)[..., None]
-    return low * (1 - t) + high * t
+    t = np.clip(np.asarray(share, np.float32), 0, 1)[..., None]
+    low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
+    return low + (high - low) * t
 
 
 def shade(base: Image, factor: Image) -> Image:
     """Return a colour or image times a factor (n, n)."""
-    return np.asarray(base * factor[..., None])
+    return np.asarray(base, np.float32) * np.asarray(factor, np.float32)[..., None]
 
 
 def grid(size: int) -> tuple[Image, Image]:
     """Return (u, v) of pixel centres, 0 to 1, each (size, size)."""
-    line = (np.arange(size) + 0.5) / size
+    line = ((np.arange(size) + 0.5) / size).astype(np.float32)
     return np.broadcast_to(line, (size, size)), np.broadcast_to(line[:, None], (size, size))
 
 
@@ -133,7 +140,7 @@ def _joint(distance: Image, width: float) -> Image:
 @painter
 def plain(rng: np.random.Generator, tone: str) -> Image:
     """Paint, lacquer or plastic: nearly even."""
-    return shade(colour(tone), 0.96 + 0.08 * fractal(rng, 128, 4))
+    return shade(colour(tone), 0.96 + 0.08 * fractal(rng, 64, 4))
 
 
 @painter
@@ -305,20 +312,20 @@ def fabric(rng: np.random.Generator, ground: str, figure: str, style: str) -> Im
 @painter
 def leather(rng: np.random.Generator, tone: str) -> Image:
     """Creased hide."""
-    creases = 1 - np.clip(abs(fractal(rng, 256, 12, 3) - 0.5) * 10, 0, 1)
-    return shade(colour(tone), 0.86 + 0.22 * fractal(rng, 256, 4) - 0.2 * creases)
+    creases = 1 - np.clip(abs(fractal(rng, 128, 12, 3) - 0.5) * 10, 0, 1)
+    return shade(colour(tone), 0.86 + 0.22 * fractal(rng, 128, 4) - 0.2 * creases)
 
 
 @painter
 def metal(rng: np.random.Generator, tone: str) -> Image:
     """Brushed or painted metal with scratches along u."""
-    return shade(colour(tone), 0.84 + 0.2 * noise(rng, 256, 3, 128) + 0.1 * fractal(rng, 256, 4))
+    return shade(colour(tone), 0.84 + 0.2 * noise(rng, 128, 3, 64) + 0.1 * fractal(rng, 128, 4))
 
 
 @painter
 def ceramic(rng: np.random.Generator, ground: str, figure: str, style: str) -> Image:
     """Glazed pottery: ``bands``, ``waves``, ``scales`` or ``plain``; v runs down the pot."""
-    u, v = grid(256)
+    u, v = grid(128)
     if style == "bands":
         heights = rng.random(64)[np.floor(v * 20).astype(int)]
         mask = (heights > 0.55) * 1.0
@@ -328,10 +335,10 @@ def ceramic(rng: np.random.Generator, ground: str, figure: str, style: str) -> I
         x, y = (u * 10 + 0.5 * (np.floor(v * 10) % 2)) % 1 - 0.5, v * 10 % 1
         mask = (np.hypot(x, y) > 0.5) * 1.0
     else:
-        mask = np.clip((v - 0.5) * 4 + fractal(rng, 256, 8), 0, 1)
+        mask = np.clip((v - 0.5) * 4 + fractal(rng, 128, 8), 0, 1)
     return shade(
         blend(colour(ground), colour(figure), np.asarray(mask, dtype=float)),
-        0.9 + 0.2 * fractal(rng, 256, 6),
+        0.9 + 0.2 * fractal(rng, 128, 6),
     )
 
 
