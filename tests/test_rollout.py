@@ -283,6 +283,25 @@ def test_killing_leaves_only_the_hidden_folder(tmp_path):
     assert left.name.startswith(".a.") and left.name.endswith(".partial")
     with pytest.raises(InvalidRollout, match="unfinished"):
         Rollout.load(left)
+    other = _writer(tmp_path / "b")
+    writer = _writer(tmp_path / "a")
+    assert not left.exists(), "the next writer of that folder sweeps it away"
+    writer.add(_chunk())
+    assert len(Rollout.load(writer.finish())) == 1
+    other.add(_chunk())
+    assert len(Rollout.load(other.finish())) == 1
+
+
+@pytest.mark.slow
+def test_recording_is_flat_and_cheap():
+    script = os.path.join(os.path.dirname(__file__), "..", "benchmarks", "overhead.py")
+    command = [sys.executable, script, "--frames", "2000", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    measured = json.loads(done.stdout)
+    assert measured["recording"]["added_MiB"] < 60
+    assert measured["recording with truth"]["added_MiB"] < 60
+    # The aim is 0.5; twice as much leaves room for a busy machine.
+    assert measured["step"]["added_ms"] < 1.0
 
 
 def _damage(folder, kind):
