@@ -50,8 +50,8 @@ class Lamps(NamedTuple):
         area: Shape (l,) float32, square metres.
         rays: Shape (p, RAYS, 3) float32, unit directions, cosine-weighted about +z.
         ambient: Shape (3,) float32.
-        low: Shape (3,) float32, least corner around all sample points.
-        high: Shape (3,) float32.
+        low: Shape (l, 3) float32, least corner around the sample points of each lamp.
+        high: Shape (l, 3) float32.
     """
 
     points: NDArray[np.float32]
@@ -96,6 +96,7 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
         square = flat[p::PATTERNS]
         r, angle = np.sqrt(square[:, 0]), 2 * np.pi * square[:, 1]
         rays[p] = np.stack([r * np.cos(angle), r * np.sin(angle), np.sqrt(1 - r * r)], axis=1)
+    by_lamp = points.reshape(PATTERNS, len(lamps), each, 3)
     return Lamps(
         points.astype(np.float32),
         np.repeat(np.arange(len(lamps)), each).astype(np.int32),
@@ -106,8 +107,8 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
         np.array(area, np.float32),
         rays.astype(np.float32),
         np.array(ambient, np.float32),
-        points.reshape(-1, 3).min(axis=0, initial=1e30).astype(np.float32),
-        points.reshape(-1, 3).max(axis=0, initial=-1e30).astype(np.float32),
+        by_lamp.min(axis=(0, 2)).astype(np.float32),
+        by_lamp.max(axis=(0, 2)).astype(np.float32),
     )
 
 
@@ -151,7 +152,10 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # ty
 
 @kernel
 def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
-    """Write the light that a hit surface throws back, without shadows, to ``out`` (3,)."""
+    """Write the light that a hit surface throws back, without shadows, to ``out`` (3,).
+
+    Returns False for the inside of a closed thing, which is dark.
+    """
     triangles = tree.triangles
     ux, uy, uz = triangles[hit, 3], triangles[hit, 4], triangles[hit, 5]
     vx, vy, vz = triangles[hit, 6], triangles[hit, 7], triangles[hit, 8]
@@ -161,8 +165,7 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
     out[0] = out[1] = out[2] = np.float32(0.0)
     if nx * dx + ny * dy + nz * dz > np.float32(0.0):
         if not tree.two_sided[hit]:
-            # The inside of a closed thing is dark.
-            return
+            return False
         nx, ny, nz = -nx, -ny, -nz
     # Surfaces close by stand in each other's shade; a shadow ray from here would make the light
     # depend on things far away.
@@ -181,6 +184,7 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
             out[c] += w * power[k, c]
     for c in range(3):
         out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.4) * lamps.ambient[c])
+    return True
 
 
 @kernel
@@ -198,9 +202,10 @@ def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, o
             for c in range(3):
                 out[c] += share * ambient[c]
             continue
-        _thrown_back(
+        if not _thrown_back(
             tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced
-        )
+        ):
+            continue
         w = one - t / reach
         w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
         for c in range(3):
@@ -307,64 +312,74 @@ def _meets(px, py, pz, dx, dy, dz, box):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _affected(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+def _touched(lamps, points, normals, pattern, both, boxes, i):  # type: ignore[no-untyped-def]
+    """Return the flags of one receiver."""
     reach, zero = np.float32(REACH), np.float32(0.0)
+    px, py, pz = points[i, 0], points[i, 1], points[i, 2]
+    nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
+    samples, rays, set_ = lamps.points, lamps.rays, pattern[i]
+    flags = 0
+    for b in range(boxes.shape[0]):
+        box = boxes[b]
+        first = 0
+        for k in range(lamps.samples.shape[0]):
+            end = first + lamps.samples[k]
+            apart = flags & DIRECT != 0
+            for c in range(3):
+                low = min(points[i, c], lamps.low[k, c])
+                high = max(points[i, c], lamps.high[k, c])
+                apart = apart or high < box[c] or low > box[3 + c]
+            if not apart:
+                for s in range(first, end):
+                    dx, dy, dz = (
+                        samples[set_, s, 0] - px,
+                        samples[set_, s, 1] - py,
+                        samples[set_, s, 2] - pz,
+                    )
+                    if dx * nx + dy * ny + dz * nz <= zero and not both[i]:
+                        continue
+                    if _meets(px, py, pz, dx, dy, dz, box):
+                        flags |= DIRECT
+                        break
+            first = end
+        square = zero
+        for c in range(3):
+            gap = max(max(box[c] - points[i, c], points[i, c] - box[3 + c]), zero)
+            square += gap * gap
+        if square > reach * reach or flags & INDIRECT:
+            continue
+        tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
+        ux, uy, uz, vx, vy, vz = _frame(-nx, -ny, -nz)
+        for s in range(rays.shape[1]):
+            x, y, z = rays[set_, s, 0] * reach, rays[set_, s, 1] * reach, rays[set_, s, 2] * reach
+            dx, dy, dz = (
+                x * tx + y * bx + z * nx,
+                x * ty + y * by + z * ny,
+                x * tz + y * bz + z * nz,
+            )
+            ex, ey, ez = (
+                x * ux + y * vx - z * nx,
+                x * uy + y * vy - z * ny,
+                x * uz + y * vz - z * nz,
+            )
+            if _meets(px, py, pz, dx, dy, dz, box) or (
+                both[i] and _meets(px, py, pz, ex, ey, ez, box)
+            ):
+                flags |= INDIRECT
+                break
+    return flags
+
+
+@kernel
+def _affected_serial(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
     for i in range(points.shape[0]):
-        px, py, pz = points[i, 0], points[i, 1], points[i, 2]
-        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
-        flags = 0
-        for b in range(boxes.shape[0]):
-            box = boxes[b]
-            if not flags & DIRECT:
-                apart = False
-                for c in range(3):
-                    low = min(points[i, c], lamps.low[c])
-                    high = max(points[i, c], lamps.high[c])
-                    apart = apart or high < box[c] or low > box[3 + c]
-                if not apart:
-                    samples = lamps.points[pattern[i]]
-                    for s in range(samples.shape[0]):
-                        dx, dy, dz = samples[s, 0] - px, samples[s, 1] - py, samples[s, 2] - pz
-                        if dx * nx + dy * ny + dz * nz <= zero and not both[i]:
-                            continue
-                        if _meets(px, py, pz, dx, dy, dz, box):
-                            flags |= DIRECT
-                            break
-            if not flags & INDIRECT:
-                square = zero
-                for c in range(3):
-                    gap = max(max(box[c] - points[i, c], points[i, c] - box[3 + c]), zero)
-                    square += gap * gap
-                if square > reach * reach:
-                    continue
-                tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
-                ux, uy, uz, vx, vy, vz = _frame(-nx, -ny, -nz)
-                rays = lamps.rays[pattern[i]]
-                for s in range(rays.shape[0]):
-                    x, y, z = rays[s, 0] * reach, rays[s, 1] * reach, rays[s, 2] * reach
-                    if _meets(
-                        px,
-                        py,
-                        pz,
-                        x * tx + y * bx + z * nx,
-                        x * ty + y * by + z * ny,
-                        x * tz + y * bz + z * nz,
-                        box,
-                    ):
-                        flags |= INDIRECT
-                        break
-                    if both[i] and _meets(
-                        px,
-                        py,
-                        pz,
-                        x * ux + y * vx - z * nx,
-                        x * uy + y * vy - z * ny,
-                        x * uz + y * vz - z * nz,
-                        box,
-                    ):
-                        flags |= INDIRECT
-                        break
-        out[i] = flags
+        out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
+
+
+@parallel_kernel
+def _affected_parallel(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+    for i in prange(points.shape[0]):
+        out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
 
 
 def affected(
@@ -374,6 +389,7 @@ def affected(
     pattern: NDArray[np.int32],
     both: NDArray[np.uint8],
     boxes: NDArray[np.float32],
+    threads: int,
 ) -> NDArray[np.uint8]:
     """Return which light of each receiver has a sample segment through any of the boxes.
 
@@ -384,12 +400,17 @@ def affected(
         pattern: Shape (k,).
         both: Shape (k,), 1 where light comes through from behind.
         boxes: Shape (b, 6), low then high corner, padded by more than a receiver's lift.
+        threads: How many.
 
     Returns:
         Shape (k,): sums of DIRECT and INDIRECT.
     """
     out = np.zeros(len(points), np.uint8)
-    _affected(lamps, points, normals, pattern, both, boxes, out)
+    if thread_count(threads) == 1:
+        _affected_serial(lamps, points, normals, pattern, both, boxes, out)
+        return out
+    with running(threads):
+        _affected_parallel(lamps, points, normals, pattern, both, boxes, out)
     return out
 
 

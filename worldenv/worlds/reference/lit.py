@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from worldenv.worlds.reference.light import (
 from worldenv.worlds.reference.parts import Part, make_part
 from worldenv.worlds.reference.rays import Tree, grow, join
 from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.texels import LINEAR
 
 __all__ = ["Lit", "build_light", "exposure", "probe", "relight", "texture_means"]
 
@@ -53,8 +55,6 @@ class Lit:
 
 def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
     """Add the linear mean colours of an instance's textures to ``known``."""
-    from worldenv.worlds.reference.texels import LINEAR
-
     for mesh in (instance.mesh, instance.coarse):
         for material in () if mesh is None else mesh.materials:
             if material.texture not in known:
@@ -109,7 +109,7 @@ def _compute(lit: Lit, wanted: dict[tuple[int, int], NDArray[np.uint8]], threads
         gather(lit.tree, lit.lamps, points, normals, pattern, both, flags, direct, around, threads)
     new_direct, new_around = dict(lit.direct), dict(lit.around)
     at = 0
-    for (i, k, part), pick in zip(todo, picks, strict=True):
+    for (i, k, _), pick in zip(todo, picks, strict=True):
         rows = slice(at, at + len(pick))
         at += len(pick)
         for bit, store, values in ((DIRECT, new_direct, direct), (INDIRECT, new_around, around)):
@@ -121,7 +121,6 @@ def _compute(lit: Lit, wanted: dict[tuple[int, int], NDArray[np.uint8]], threads
             changed[pick[fresh]] = values[rows][fresh]
             old[k] = changed
             store[i] = tuple(old)
-        del part
     return replace(lit, direct=new_direct, around=new_around)
 
 
@@ -179,8 +178,8 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
     for i in sorted(parts):
         sizes = [len(p.points) for p in parts[i]]
         bounds = np.cumsum([at, *sizes])
-        direct[i] = tuple(found[0][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
-        around[i] = tuple(found[1][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+        direct[i] = tuple(found[0][a:b] for a, b in itertools.pairwise(bounds))
+        around[i] = tuple(found[1][a:b] for a, b in itertools.pairwise(bounds))
         at = int(bounds[-1])
     return replace(lit, direct=direct, around=around)
 
@@ -199,7 +198,7 @@ def _digest(scene: Scene, lit: Lit) -> str:
 
 
 def _box(tree: Tree) -> NDArray[np.float32]:
-    box = tree.bounds[0].copy()
+    box: NDArray[np.float32] = np.array(tree.bounds[0], np.float32)
     box[:3] -= _PAD
     box[3:] += _PAD
     return box
@@ -260,6 +259,7 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
             np.concatenate([p.pattern for _, _, p in others]),
             _flags(others),
             np.array(boxes, np.float32),
+            threads,
         )
         at = 0
         for i, k, p in others:
