@@ -1,0 +1,144 @@
+"""Making pieces of furniture: the registry of makers, and what they share.
+
+A maker gets a kit and a size (width x, height y, depth z; metres) and returns a mesh that stands on
+y = 0, centred on x and z, facing +z, within that size. Equal seeds give equal pieces.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference.scene import Material, Mesh
+from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.textures import Kit
+
+Size = tuple[float, float, float]
+Maker = Callable[[Kit, Builder, Size], Mesh]
+MAKERS: dict[str, Maker] = {}
+
+WOODS = ["#8a5a33", "#5b3a22", "#b8854f", "#c9a36b", "#6e4a36", "#3d2a20", "#a4713f", "#d2b48c"]
+PAINTS = ["#e8e4da", "#2f4858", "#7d9a86", "#b5533c", "#d9a441", "#40514e", "#8a4f7d", "#33658a"]
+CLOTHS = [
+    "#7a2f35",
+    "#3a4f6a",
+    "#6b7f55",
+    "#c08a3e",
+    "#8d8478",
+    "#4b3b5a",
+    "#2f6f6d",
+    "#b86a54",
+    "#d8cdb8",
+    "#50565c",
+]
+PALE = ["#e9e0cc", "#d6dde0", "#efe9df", "#d9c9a8", "#c7d1c0"]
+METALS = ["#3a3d40", "#8b8f94", "#b08d4c", "#23282d"]
+
+
+class Piece(NamedTuple):
+    """A made thing.
+
+    Attributes:
+        mesh: Its mesh, see ``Instance.mesh``.
+        coarse: The same with fewer triangles, or None where that would save little.
+        variant: Category and seed.
+        textures: Key -> image, those that the meshes use.
+    """
+
+    mesh: Mesh
+    coarse: Mesh | None
+    variant: str
+    textures: dict[str, NDArray[np.uint8]]
+
+
+def maker(category: str) -> Callable[[Maker], Maker]:
+    """Register a maker for a category."""
+
+    def register(function: Maker) -> Maker:
+        MAKERS[category] = function
+        return function
+
+    return register
+
+
+def make(category: str, seed: int, size: Size) -> Piece:
+    """Return a piece of that category, of at most that size.
+
+    Raises:
+        KeyError: no such category.
+    """
+    key = (seed, zlib.crc32(category.encode()))
+    kit = Kit(key)
+    mesh = _grounded(MAKERS[category](kit, Builder(), size))
+    coarse = None
+    if len(mesh.faces) > 150:
+        coarse = _grounded(MAKERS[category](Kit(key), Builder(coarse=True), size))
+        coarse = coarse if len(coarse.faces) < 0.6 * len(mesh.faces) else None
+    return Piece(mesh, coarse, f"{category}/{seed}", kit.textures)
+
+
+def _grounded(mesh: Mesh) -> Mesh:
+    """Return a mesh whose slanting feet are cut level with the floor."""
+    level = mesh.vertices.copy()
+    level[:, 1] = np.maximum(level[:, 1], 0)
+    return mesh._replace(vertices=level)
+
+
+def wood(kit: Kit) -> Material:
+    """Return some wood."""
+    return kit.material("wood", kit.pick(WOODS))
+
+
+def finish(kit: Kit) -> Material:
+    """Return wood or, in a third of cases, paint."""
+    return wood(kit) if kit.rng.random() < 0.66 else kit.material("plain", kit.pick(PAINTS))
+
+
+def metal(kit: Kit) -> Material:
+    """Return some metal."""
+    return kit.material("metal", kit.pick(METALS))
+
+
+def cloth(kit: Kit, plain: float = 0.4) -> Material:
+    """Return upholstery: leather, plain or patterned cloth."""
+    draw = kit.rng.random()
+    tone = kit.pick(CLOTHS)
+    if draw < 0.15:
+        return kit.material("leather", kit.pick(["#5a3323", "#26262a", "#8a5a3a", "#6d1f24"]))
+    style = (
+        "plain"
+        if draw < 0.15 + plain
+        else kit.pick(["stripes", "plaid", "dots", "herringbone", "check"])
+    )
+    return kit.material("fabric", tone, kit.pick(PALE), style)
+
+
+def legs(
+    b: Builder,
+    size: Size,
+    thick: float,
+    material: Material,
+    *,
+    top: float,
+    low: float = 0.0,
+    turned: bool = False,
+    inset: float = 0.02,
+) -> None:
+    """Add four legs at the corners of a footprint, up to height ``top``."""
+    w, d = size[0] / 2 - inset - thick / 2, size[2] / 2 - inset - thick / 2
+    for x in (-w, w):
+        for z in (-d, d):
+            if turned:
+                b.cylinder(
+                    thick * 0.3, low, top, material, top=thick * 0.55, sides=8, pose=placed(x, 0, z)
+                )
+            else:
+                b.box(
+                    (x - thick / 2, low, z - thick / 2),
+                    (x + thick / 2, top, z + thick / 2),
+                    material,
+                )

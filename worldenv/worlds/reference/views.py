@@ -1,0 +1,149 @@
+"""What a camera sees of boxes, and whether it has room to walk: projection, sight, clearance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.shapes import bounds
+
+Array = NDArray[np.float64]
+
+EYE = 1.5
+"""Camera height in metres."""
+CLEARANCE = 0.3
+"""Least distance in metres, on the floor plan, between a camera path and anything standing."""
+FLAT = 0.1
+"""What is lower than this (rugs) is no obstacle, in metres."""
+
+
+def camera_at(x: float, z: float, heading: float, height: float = EYE) -> Array:
+    """Return a level camera's pose (4, 4), camera to scene.
+
+    Args:
+        x: Metres to the right.
+        z: Metres towards the south wall.
+        heading: Degrees to the right of north (-z).
+        height: Metres above the floor.
+    """
+    a = np.radians(heading)
+    right, forward = [np.cos(a), 0, np.sin(a)], [np.sin(a), 0, -np.cos(a)]
+    pose = np.eye(4)
+    pose[:3, 0], pose[:3, 1], pose[:3, 2] = right, [0, -1, 0], forward
+    pose[:3, 3] = x, height, z
+    return pose
+
+
+def box_of(instance: Instance) -> Array:
+    """Return the lowest and highest corner (2, 3) of an instance in the scene."""
+    return bounds(instance.mesh, instance.pose)
+
+
+def corners(box: Array) -> Array:
+    """Return the eight corners (8, 3) of a box (2, 3)."""
+    index = np.array([[i, j, k] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    return np.asarray(box[index, [0, 1, 2]])
+
+
+def project(points: Array, pose: Array, fov: float = 75.0, aspect: float = 1.0) -> Array:
+    """Return image places (n, 3): x and y with -1..1 across the frame, and depth in metres.
+
+    Args:
+        points: Scene points (n, 3).
+        pose: Camera to scene.
+        fov: Horizontal field of view in degrees.
+        aspect: Width over height.
+    """
+    local = (points - pose[:3, 3]) @ pose[:3, :3]
+    depth = local[:, 2]
+    focal = 1 / np.tan(np.radians(fov) / 2)
+    safe = np.maximum(depth, 1e-6)
+    return np.stack(
+        [focal * local[:, 0] / safe, focal * aspect * local[:, 1] / safe, depth], axis=1
+    )
+
+
+def frame_box(instance: Instance, pose: Array, fov: float = 75.0) -> Array | None:
+    """Return the rectangle (2, 2) an instance's vertices span in a square frame, -1..1.
+
+    None when part of it lies behind the camera.
+    """
+    points = instance.mesh.vertices.astype(np.float64)
+    if len(points) > 400:
+        points = points[:: len(points) // 400]
+    points = np.concatenate([points @ instance.pose[:3, :3].T + instance.pose[:3, 3]])
+    image = project(points, pose, fov)
+    if image[:, 2].min() < 0.05:
+        return None
+    return np.stack([image[:, :2].min(axis=0), image[:, :2].max(axis=0)])
+
+
+def share_of_frame(rectangle: Array | None) -> float:
+    """Return a rectangle's share of the frame, 0 to 1, after cutting it at the borders."""
+    if rectangle is None:
+        return 0.0
+    cut = np.clip(rectangle, -1, 1)
+    return float(np.prod(cut[1] - cut[0]) / 4)
+
+
+def in_sight(box: Array, eye: Array, others: Array) -> float:
+    """Return the share (0 to 1) of sample points of a box that no other box hides from the eye.
+
+    Args:
+        box: The target, (2, 3).
+        eye: Camera centre (3,).
+        others: What may stand between, (n, 2, 3).
+    """
+    steps = np.linspace(0.15, 0.85, 4)
+    mesh = np.stack(np.meshgrid(steps, steps, [0.5], indexing="ij"), -1).reshape(-1, 3)
+    spans = []
+    for order in ((0, 1, 2), (2, 1, 0)):
+        spans.append(box[0] + mesh[:, order] * (box[1] - box[0]))
+    points = np.concatenate(spans)
+    direction = points - eye
+    safe = np.where(abs(direction) < 1e-9, 1e-9, direction)
+    near = (others[:, None] - eye)[:, :, 0] / safe
+    far = (others[:, None] - eye)[:, :, 1] / safe
+    enter = np.minimum(near, far).max(axis=-1)
+    leave = np.maximum(near, far).min(axis=-1)
+    hidden = ((enter < leave) & (leave > 0) & (enter < 0.97)).any(axis=0)
+    return float(1 - hidden.mean())
+
+
+def plan_boxes(instances: Iterable[Instance]) -> Array:
+    """Return the floor rectangles (n, 2, 2) (x, z) of what blocks a camera's way."""
+    boxes = [box_of(i) for i in instances if not i.flat]
+    blocking = [b[:, [0, 2]] for b in boxes if b[1, 1] > FLAT and b[0, 1] < EYE + CLEARANCE]
+    return np.array(blocking).reshape(-1, 2, 2)
+
+
+def free_way(points: Array, obstacles: Array, room: Array) -> bool:
+    """Return whether floor points (n, 2) keep ``CLEARANCE`` from obstacles and from the walls.
+
+    Args:
+        points: Places (x, z) of the camera.
+        obstacles: Rectangles (m, 2, 2).
+        room: The floor's rectangle (2, 2).
+    """
+    if (points < room[0] + CLEARANCE).any() or (points > room[1] - CLEARANCE).any():
+        return False
+    if not len(obstacles):
+        return True
+    low, high = obstacles[:, 0], obstacles[:, 1]
+    gap = np.maximum(low[None] - points[:, None], points[:, None] - high[None])
+    distance = np.linalg.norm(np.maximum(gap, 0), axis=-1)
+    return bool((distance.min(axis=1) >= CLEARANCE - 1e-9).all())
+
+
+def room_of(scene: Scene) -> Array:
+    """Return the floor's rectangle (2, 2) in x and z."""
+    return box_of(scene.instance("floor"))[:, [0, 2]]
+
+
+def walked(scene: Scene, pose: Array, poses: Array) -> Array:
+    """Return the floor points (n, 2) of a path of camera poses (n, 4, 4) walked from a view."""
+    places = poses[:, :3, 3] @ pose[:3, :3].T + pose[:3, 3]
+    return np.asarray(places[:, [0, 2]])
