@@ -24,7 +24,9 @@ def lit() -> Lit:
     return build_light(plain.build(0, event="ball_rolls_off"), 1, cache=False)
 
 
-def looking(yaw: float, pitch: float = 0.0, at: tuple[float, float, float] = (0, 0, 0)):
+def looking(
+    yaw: float, pitch: float = 0.0, at: tuple[float, float, float] = (0, 0, 0)
+) -> np.ndarray:
     start = plain.build(0).views[0].pose
     return start @ walk(np.array([at], float), np.array([yaw]), np.array([pitch]))[0]
 
@@ -57,7 +59,7 @@ def test_depth_is_metric_and_planar() -> None:
     x=st.floats(-1, 1),
     ss=st.integers(1, 2),
 )
-def test_depth_unprojects_onto_the_walls(lit: Lit, yaw: float, pitch: float, x: float, ss: int):
+def test_depth_unprojects_onto_the_walls(lit: Lit, yaw: float, pitch: float, x: float, ss: int) -> None:
     pose = looking(yaw, pitch, (x, 0.2, 0.3))
     size = (31, 25)
     drawn = Renderer(lit, size=size, supersample=ss).draw(pose)

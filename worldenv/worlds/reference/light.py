@@ -25,9 +25,9 @@ PATTERNS = 4
 """Sample sets that neighbouring texels take in turn; a light map's 3 x 3 filter joins them."""
 LAMP_SAMPLES = 48
 """Direct samples over all lamps, at least 4 a lamp."""
-RAYS = 64
+RAYS = 48
 """Indirect rays of a receiver."""
-REACH = 1.6
+REACH = 1.5
 """How far indirect rays look, in metres; beyond it the ambient light is taken."""
 BOUNCE = 0.75
 """Share of the unshadowed lamp light that a hit surface throws back."""
