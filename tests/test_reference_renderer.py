@@ -59,7 +59,9 @@ def test_depth_is_metric_and_planar() -> None:
     x=st.floats(-1, 1),
     ss=st.integers(1, 2),
 )
-def test_depth_unprojects_onto_the_walls(lit: Lit, yaw: float, pitch: float, x: float, ss: int) -> None:
+def test_depth_unprojects_onto_the_walls(
+    lit: Lit, yaw: float, pitch: float, x: float, ss: int
+) -> None:
     pose = looking(yaw, pitch, (x, 0.2, 0.3))
     size = (31, 25)
     drawn = Renderer(lit, size=size, supersample=ss).draw(pose)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
 from worldenv.worlds.reference.compile import running, thread_count
+from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
@@ -73,7 +74,7 @@ class Renderer:
         self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
         self._exposure = exposure(self._lit.scene)
         self._pool = Pool()
-        self._resolved: dict[tuple[int, int], tuple[NDArray[np.float32], ...]] = {}
+        self._resolved: dict[tuple[int, int], tuple[Any, ...]] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
@@ -211,7 +212,9 @@ class Renderer:
         direct, around = self._lit.direct[instance][k], self._lit.around[instance][k]
         old = self._resolved.get((instance, k))
         if old is None or old[0] is not direct or old[1] is not around:
-            old = (direct, around, *_resolve(part, direct + around))
+            unit = UNIT / 2 if part.two_sided else UNIT
+            light = np.asarray((direct + around) * unit, dtype=np.float32)
+            old = (direct, around, *_resolve(part, light))
             self._resolved[instance, k] = old
         return old[2], old[3]
 
