@@ -32,7 +32,7 @@ class InstantWorld:
     """Returns prepared frames at once, so that what is measured is everything else."""
 
     def __init__(self, truth: bool) -> None:
-        K = tuple(tuple(float(x) for x in row) for row in intrinsics(SIZE, 75))
+        K = tuple((float(a), float(b), float(c)) for a, b, c in intrinsics(SIZE, 75))
         keys = ("depth", "ids") if truth else ()
         self.spec = WorldSpec(name="Instant", size=SIZE, K=K, fps=16, truth=keys)
         across, down = np.meshgrid(np.arange(SIZE[0]), np.arange(SIZE[1]))

@@ -303,6 +303,22 @@ def test_cases_are_drawn_by_the_seed():
     assert env.script is None, "reset options hold for one episode"
 
 
+def test_states_that_a_world_hands_out_again_are_copied():
+    class Sharing(toy_world.ToyWorld):
+        state = ({"instances": {1: {"pose": np.eye(4).tolist()}}, "event": None},)
+
+        def _render(self, poses):
+            chunk = super()._render(poses)
+            return chunk._replace(truth={**chunk.truth, "state": self.state * len(poses)})
+
+    env = WorldEnv(Sharing(toy_world.make(chunk=2).spec))
+    check_env(env)
+    env.reset(seed=0)
+    env.step(0)
+    states = env.chunk.truth["state"]
+    assert states == Sharing.state * 2 and states[0] is not Sharing.state[0]
+
+
 def test_bad_chunks_are_refused():
     class Broken(toy_world.ToyWorld):
         def step(self, poses, prompt=None):
@@ -420,3 +436,13 @@ def test_worlds_from_files(tmp_path):
 def test_the_id_form_imports_the_package():
     code = "import gymnasium as gym; gym.make('worldenv:Reference-v0', world='toy_world:make')"
     subprocess.run([sys.executable, "-c", code], check=True, cwd="tests")
+
+
+@pytest.mark.slow
+def test_the_reference_world_passes():
+    scene = Case(id="env/interior/000", scene={"family": "interior", "seed": 0})
+    env = gym.make("Reference-v0", size=(64, 64), case=scene, max_frames=20)
+    check_env(env.unwrapped)
+    observation, info = env.reset(seed=0)
+    assert observation.shape == (64, 64, 3) and info["chunk"].truth["depth"].dtype == np.float32
+    env.close()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import toy_world
 
-from worldenv.camera import CameraPath, InvalidPath, walk
+from worldenv.camera import CameraPath, InvalidPath, intrinsics, walk
 from worldenv.case import Case, Target
 from worldenv.env import WorldEnv
 from worldenv.policies import r2m, worldmembench
@@ -24,6 +24,7 @@ from worldenv.rollout import (
     StorageError,
     load_poses,
     safe_folder_name,
+    save_poses,
     with_phases,
 )
 from worldenv.video import VideoWriter, ffmpeg_executable, read_frames
@@ -90,7 +91,7 @@ def test_round_trip(recorded):
         for key in ("pose", "depth", "ids"):
             assert read.truth[key].dtype == made.truth[key].dtype
             assert read.truth[key].tobytes() == made.truth[key].tobytes()
-        assert list(read.truth["state"]) == made.truth["state"]
+        assert read.truth["state"] == made.truth["state"]
         assert all(mask.all() for mask in read.truth["recorded"].values())
 
 
@@ -282,6 +283,25 @@ def test_killing_leaves_only_the_hidden_folder(tmp_path):
     assert left.name.startswith(".a.") and left.name.endswith(".partial")
     with pytest.raises(InvalidRollout, match="unfinished"):
         Rollout.load(left)
+    other = _writer(tmp_path / "b")
+    writer = _writer(tmp_path / "a")
+    assert not left.exists(), "the next writer of that folder sweeps it away"
+    writer.add(_chunk())
+    assert len(Rollout.load(writer.finish())) == 1
+    other.add(_chunk())
+    assert len(Rollout.load(other.finish())) == 1
+
+
+@pytest.mark.slow
+def test_recording_is_flat_and_cheap():
+    script = os.path.join(os.path.dirname(__file__), "..", "benchmarks", "overhead.py")
+    command = [sys.executable, script, "--frames", "2000", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    measured = json.loads(done.stdout)
+    assert measured["recording"]["added_MiB"] < 60
+    assert measured["recording with truth"]["added_MiB"] < 60
+    # The aim is 0.5; twice as much leaves room for a busy machine.
+    assert measured["step"]["added_ms"] < 1.0
 
 
 def _damage(folder, kind):
@@ -431,10 +451,13 @@ def test_cut_fragmented_videos_are_noticed(recorded, tmp_path):
 
 def test_pose_files(tmp_path):
     path = worldmembench.lrlr(hold=4, leg=6).path()
-    ours = tmp_path / "ours.json"
-    ours.write_text(json.dumps({**path.to_dict(), "K": [[9, 0, 5], [0, 9, 4], [0, 0, 1]]}))
+    ours = save_poses(path, tmp_path / "ours.json", np.array([[9, 0, 5], [0, 9, 4], [0, 0, 1]]))
     loaded, K = load_poses(ours)
     assert loaded == path and K[0].tolist() == [9, 0, 5]
+    ours.write_text(json.dumps(path.to_dict()))
+    assert load_poses(ours) == (path, None)
+    with pytest.raises(InvalidPath, match="cannot be written"):
+        save_poses(path, tmp_path / "nowhere" / "a.json")
     moved = r2m.out_and_back(leg=10).path()
     base = walk(np.array([[1.0, 2, 3]]), np.array([40.0]), np.zeros(1))[0]
     K = [[969.77, 0, 960], [0, 969.77, 540], [0, 0, 1]]
@@ -450,6 +473,12 @@ def test_pose_files(tmp_path):
     assert phased.phases == moved.phases
     with pytest.raises(InvalidPath, match="481 frames"):
         with_phases(loaded, r2m.out_and_back())
+
+
+def test_the_sample_pose_file():
+    path, K = load_poses(os.path.join(os.path.dirname(__file__), "..", "examples", "poses.json"))
+    assert path == worldmembench.lrlr(hold=16, leg=16).path()
+    assert K.tolist() == intrinsics((256, 256), 75).tolist()
 
 
 @pytest.mark.parametrize(

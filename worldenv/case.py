@@ -157,7 +157,10 @@ class Policy(Protocol):
 class Script(Protocol):
     """A camera path in closed form, and a policy that walks it."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name that ``load_script`` turns back into this script."""
+        ...
 
     def path(
         self,

@@ -233,7 +233,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             last = min(last, len(path))
         self.case, self.script, self.path = case, script_name, path
         self._prompts = tuple((0 if f == 0 else f + before, text) for f, text in prompts)
-        self._chunk, self.t, self._steps, self._last = chunk, given - 1, 0, last
+        self._chunk, self.t, self._steps, self._last = _own(chunk), given - 1, 0, last
         self._motion = Motion(spec)
         self._over = False
         return self._observe()
@@ -251,7 +251,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         n = self.world_spec.chunk_at(self._steps)
         poses, prompt = self._asked(action, n)
         chunk = self.world.step(poses, prompt)
-        self._chunk = check_chunk(chunk, self.world_spec, n)
+        self._chunk = _own(check_chunk(chunk, self.world_spec, n))
         self._steps += 1
         self.t += n
         truncated = self.t + 1 >= self._last
@@ -351,6 +351,25 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             return self.path.poses[self.t + 1 : self.t + 1 + n], prompt
         rows = read_twists(action, self.action_space.shape or ()) * self.world_spec.max_twist
         return self._motion.twists(rows[:n] if rows.ndim == 2 else np.tile(rows, (n, 1))), prompt
+
+
+def _own(chunk: Chunk) -> Chunk:
+    """Return the chunk with states of its own: a world may hand out the same one for long."""
+    if chunk.truth is None or "state" not in chunk.truth:
+        return chunk
+    states = chunk.truth["state"]
+    copies = {id(state): _copied(state) for state in states}
+    own = tuple(copies[id(state)] for state in states)
+    return chunk._replace(truth={**chunk.truth, "state": own})
+
+
+def _copied(value: Any) -> Any:
+    # copy.deepcopy takes ten times as long for plain values.
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) for item in value]
+    return value
 
 
 def make_world_env(world: str, **keywords: Any) -> WorldEnv:

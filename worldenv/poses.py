@@ -1,4 +1,4 @@
-"""Reading camera paths from pose files: our own JSON and R2M-Bench's."""
+"""Pose files: reading our own JSON and R2M-Bench's, and writing ours."""
 
 from __future__ import annotations
 
@@ -70,6 +70,30 @@ def load_poses(
     if K is not None and (K.shape != (3, 3) or not np.isfinite(K).all() or K[0, 0] <= 0):
         raise InvalidPath(f"{file} has a K that is no 3x3 matrix of intrinsics")
     return path, K
+
+
+def save_poses(path: CameraPath, file: str | Path, K: NDArray[np.float64] | None = None) -> Path:
+    """Write a path, with its phases and intrinsics, as a pose file that ``load_poses`` reads.
+
+    Args:
+        path: The path.
+        file: Where to write.
+        K: Intrinsics (3, 3) in pixels.
+
+    Raises:
+        InvalidPath: the file cannot be written.
+    """
+    file = Path(file)
+    head = {"fps": path.fps, "notes": list(path.notes), "phases": path.phases}
+    if K is not None:
+        head["K"] = np.asarray(K, dtype=np.float64).tolist()
+    rows = ",\n".join(json.dumps(pose.tolist()) for pose in path.poses)
+    text = json.dumps(head)[:-1] + ', "poses": [\n' + rows + "\n]}\n"
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InvalidPath(f"{file} cannot be written: {error.strerror}") from error
+    return file
 
 
 def with_phases(path: CameraPath, script: Script | str, case: Case | None = None) -> CameraPath:

@@ -89,9 +89,10 @@ class RolloutWriter:
         self.folder = Path(folder)
         if is_taken(self.folder):
             raise StorageError(f"{self.folder} exists already; choose another folder")
-        self._partial = self.folder.parent / f".{self.folder.name}.{secrets.token_hex(4)}.partial"
+        self._partial = partial_folder(self.folder)
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(self.folder)
             self._partial.mkdir()
         except OSError as error:
             raise StorageError(f"{self.folder} cannot be written: {error.strerror}") from error
@@ -235,6 +236,32 @@ class RolloutWriter:
             "realised", np.frombuffer(self._realised, np.float64) if has_realised else None
         )
         yield "}\n"
+
+
+def partial_folder(folder: Path) -> Path:
+    """Return a new hidden name beside ``folder`` that says which process writes there."""
+    own = f"{_host()}-{os.getpid()}-{secrets.token_hex(4)}"
+    return folder.with_name(f".{folder.name}.{own}.partial")
+
+
+def _host() -> str:
+    return safe_folder_name(platform.node())[:40].replace("-", "_").replace(".", "_")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed processes of this machine left of ``folder``."""
+    prefix = f".{folder.name}.{_host()}-"
+    for left in folder.parent.iterdir():
+        parts = left.name.removeprefix(prefix).removesuffix(".partial").split("-")
+        if not left.name.startswith(prefix) or len(parts) != 2 or not parts[0].isdigit():
+            continue
+        try:
+            os.kill(int(parts[0]), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except OSError:
+            # It lives and belongs to somebody else.
+            continue
 
 
 def is_taken(folder: Path) -> bool:

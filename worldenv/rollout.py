@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -17,8 +16,16 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import Case
-from worldenv.poses import load_poses, with_phases
-from worldenv.recording import RECORD, SCHEMA, VIDEO, RolloutWriter, is_taken, safe_folder_name
+from worldenv.poses import load_poses, save_poses, with_phases
+from worldenv.recording import (
+    RECORD,
+    SCHEMA,
+    VIDEO,
+    RolloutWriter,
+    is_taken,
+    partial_folder,
+    safe_folder_name,
+)
 from worldenv.truth import InvalidRollout, RecordedTruth
 from worldenv.video import InvalidVideo, StorageError, read_frames
 from worldenv.world import Chunk, WorldSpec
@@ -32,6 +39,7 @@ __all__ = [
     "is_taken",
     "load_poses",
     "safe_folder_name",
+    "save_poses",
     "with_phases",
 ]
 
@@ -330,7 +338,7 @@ class Rollout:
 def _copy_folder(source: Path, folder: Path) -> Path:
     if is_taken(folder):
         raise StorageError(f"{folder} exists already; choose another folder")
-    partial = folder.parent / f".{folder.name}.{secrets.token_hex(4)}.partial"
+    partial = partial_folder(folder)
     try:
         partial.mkdir(parents=True)
         for file in source.iterdir():

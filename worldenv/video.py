@@ -61,7 +61,12 @@ class VideoWriter:
             *("-threads", "1", "-pix_fmt", "bgr0", "-f", "matroska", f"file:{file}"),
         ]
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self._errors
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=self._errors,
+            # Ctrl-C is for us to answer; ffmpeg ends when its input does.
+            start_new_session=True,
         )
 
     def write(self, frames: NDArray[np.uint8]) -> None:
@@ -149,7 +154,12 @@ def read_frames(
     ]
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, bufsize=2**20
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            bufsize=2**20,
+            start_new_session=True,
         )
         assert process.stdout is not None
         made = 0
