@@ -131,7 +131,7 @@ def _pooling() -> NDArray[np.float32]:
     centers = (np.arange(_CELLS) + 0.5) * SIDE / _CELLS
     away = (np.arange(SIDE) + 0.5 - centers[:, None]) / (SIDE / _CELLS / 2)
     weights = np.exp(-0.5 * away**2)
-    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float32)
 
 
 _CORNERS = np.array([(k // 4 * _BINS + k // 2 % 2) * _BINS + k % 2 for k in range(8)])
