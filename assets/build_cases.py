@@ -16,11 +16,19 @@ from numba import njit
 
 from worldenv.worlds.reference.interior import build
 from worldenv.worlds.reference.scene import Scene, View
-from worldenv.worlds.reference.start import NOT_TARGETS, WALKS
-from worldenv.worlds.reference.views import frame_box, free_way, plan_boxes, room_of, share_of_frame, walked
+from worldenv.worlds.reference.start import NOT_TARGETS
+from worldenv.worlds.reference.views import (
+    frame_box,
+    free_way,
+    plan_boxes,
+    room_of,
+    share_of_frame,
+    walked,
+)
 
 SIZE = 96
-SEEDS = range(40)
+Entry = tuple[float, int, str, list[str], float]
+SEEDS = range(30)
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
 K = ((969.77, 0.0, 960.0), (0.0, 969.77, 540.0), (0.0, 0.0, 1.0))
 
@@ -29,11 +37,17 @@ QUESTIONS = {
         "moving",
         (
             ("Does the ball roll along the floor before the camera turns away?", True),
-            ("On return, has the ball rolled further than where it was when the camera left?", True),
+            (
+                "On return, has the ball rolled further than where it was when the camera left?",
+                True,
+            ),
             ("Is it still the same ball, with the same colours and size, on return?", True),
             ("Has the ball jumped back to the place where it lay at the start?", False),
             ("At the end, does the ball lie still on the floor?", True),
-            ("At the end, does the ball lie on the other side of the view from where it started?", True),
+            (
+                "At the end, does the ball lie on the side of the view opposite to its start?",
+                True,
+            ),
             ("Does the ball turn as it rolls and slow down gradually, as if by friction?", True),
             ("Does the ball pass through furniture, or leave the floor?", False),
         ),
@@ -100,12 +114,19 @@ class Drawing:
 
 
 @njit(cache=False)
-def fill(xy, inverse, ids):  # noqa: ANN001, ANN201
+def fill(xy, inverse, ids):
     """Return the id image of projected triangles by a z-buffer."""
     image = np.zeros((SIZE, SIZE), np.int64)
     depth = np.zeros((SIZE, SIZE))
     for k in range(len(ids)):
-        ax, ay, bx, by, cx, cy = xy[k, 0, 0], xy[k, 0, 1], xy[k, 1, 0], xy[k, 1, 1], xy[k, 2, 0], xy[k, 2, 1]
+        ax, ay, bx, by, cx, cy = (
+            xy[k, 0, 0],
+            xy[k, 0, 1],
+            xy[k, 1, 0],
+            xy[k, 1, 1],
+            xy[k, 2, 0],
+            xy[k, 2, 1],
+        )
         area = (bx - ax) * (cy - ay) - (cx - ax) * (by - ay)
         if abs(area) < 1e-9:
             continue
@@ -116,7 +137,11 @@ def fill(xy, inverse, ids):  # noqa: ANN001, ANN201
                 x, y = i + 0.5 - ax, j + 0.5 - ay
                 s = ((cy - ay) * x - (cx - ax) * y) / area
                 t = ((bx - ax) * y - (by - ay) * x) / area
-                z = inverse[k, 0] + s * (inverse[k, 1] - inverse[k, 0]) + t * (inverse[k, 2] - inverse[k, 0])
+                z = (
+                    inverse[k, 0]
+                    + s * (inverse[k, 1] - inverse[k, 0])
+                    + t * (inverse[k, 2] - inverse[k, 0])
+                )
                 if s >= 0 and t >= 0 and s + t <= 1 and z > depth[j, i]:
                     depth[j, i] = z
                     image[j, i] = ids[k]
@@ -136,7 +161,7 @@ def shown(drawing: Drawing, scene: Scene, view: View) -> dict[str, float]:
     return result
 
 
-def gone(thing, pose: np.ndarray) -> bool:  # noqa: ANN001
+def gone(thing, pose: np.ndarray) -> bool:
     """Return whether no part of an instance lies in the frame of a camera."""
     points = thing.mesh.vertices.astype(np.float64) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
     local = (points - pose[:3, 3]) @ pose[:3, :3]
@@ -145,8 +170,13 @@ def gone(thing, pose: np.ndarray) -> bool:  # noqa: ANN001
     return not (ahead & (abs(local[:, 0]) < limit) & (abs(local[:, 1]) < limit)).any()
 
 
-WALL_WORDS = {"brick": "brick", "plaster": "plastered", "wallpaper": "papered", "panelling": "panelled",
-              "concrete": "concrete"}
+WALL_WORDS = {
+    "brick": "brick",
+    "plaster": "plastered",
+    "wallpaper": "papered",
+    "panelling": "panelled",
+    "concrete": "concrete",
+}
 FLOOR_WORDS = {"planks": "plank", "parquet": "parquet", "tiles": "tiled", "concrete": "concrete"}
 
 
@@ -163,12 +193,14 @@ def describe(scene: Scene, view: View, names: list[str], event: str | None) -> s
         counts[noun] = counts.get(noun, 0) + 1
     plural = {"person": "people", "bookshelf": "bookshelves"}
     words = [
-        f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}" if n == 1 else
-        f"{ {2: 'two', 3: 'three'}.get(n, 'several') } {plural.get(noun, noun + 's')}"
+        f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+        if n == 1
+        else f"{ {2: 'two', 3: 'three'}.get(n, 'several') } {plural.get(noun, noun + 's')}"
         for noun, n in counts.items()
     ]
     things = words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
-    text = f"A furnished room with a {FLOOR_WORDS[floor]} floor and a {WALL_WORDS[wall]} wall, with {things} in view."
+    text = f"A furnished room with a {FLOOR_WORDS[floor]} floor and a {WALL_WORDS[wall]} wall, "
+    text += f"with {things} in view."
     if event == "ball_rolls_off":
         text += " The ball rolls across the floor and slowly comes to rest."
     if event == "door_opens":
@@ -180,7 +212,9 @@ def main() -> None:
     """Write the file."""
     pools: dict[str, list[tuple[float, int, str, list[str], float]]] = {}
 
-    def offer(kind: str, score: float, seed: int, view: str, names: list[str], distance: float = 0.0) -> None:
+    def offer(
+        kind: str, score: float, seed: int, view: str, names: list[str], distance: float = 0.0
+    ) -> None:
         pools.setdefault(kind, []).append((score, seed, view, names, distance))
 
     scenes: dict[tuple[int, str | None], Scene] = {}
@@ -192,47 +226,97 @@ def main() -> None:
         obstacles, room = plan_boxes(scene.instances), room_of(scene)
         for view in scene.views:
             shares = shown(drawing, scene, view)
-            away = [n for n in shares if gone(scene.instance(n), turned(view.pose, yaw=-60))
-                    and gone(scene.instance(n), turned(view.pose, pitch=60))]
-            big = sorted((n for n in away if share_of_frame(frame_box(scene.instance(n), view.pose)) >= 0.02),
-                         key=lambda n: -shares[n])
+            away = [
+                n
+                for n in shares
+                if gone(scene.instance(n), turned(view.pose, yaw=-60))
+                and gone(scene.instance(n), turned(view.pose, pitch=60))
+            ]
+            big = sorted(
+                (
+                    n
+                    for n in away
+                    if share_of_frame(frame_box(scene.instance(n), view.pose)) >= 0.02
+                ),
+                key=lambda n: -shares[n],
+            )
             people = [n for n in big if scene.instance(n).category == "person"]
-            others = [n for n in big if scene.instance(n).category not in ("person", "window", *NOT_TARGETS)]
+            others = [
+                n
+                for n in big
+                if scene.instance(n).category not in ("person", "window", *NOT_TARGETS)
+            ]
             if len(people) == 1 and shares[people[0]] > 0.02:
                 offer("single", shares[people[0]], seed, view.name, people)
             if len(people) >= 2:
                 offer("multi", sum(shares[n] for n in people[:3]), seed, view.name, people[:3])
             if others and not people and 0.02 < shares[others[0]] < 0.3:
-                offer("object", min(sum(shares[n] for n in others[:3]), 0.15), seed, view.name, others[:3])
-            if len(big) >= 3 and view.name in ("open", "square", "aisle", "hall", "corner", "loop", "gallery"):
-                offer("environment", len(big) + 5 * min(sum(shares[n] for n in big), 0.2), seed, view.name, big[:3])
+                offer(
+                    "object",
+                    min(sum(shares[n] for n in others[:3]), 0.15),
+                    seed,
+                    view.name,
+                    others[:3],
+                )
+            if len(big) >= 3 and view.name in (
+                "open",
+                "square",
+                "aisle",
+                "hall",
+                "corner",
+                "loop",
+                "gallery",
+            ):
+                offer(
+                    "environment",
+                    len(big) + 5 * min(sum(shares[n] for n in big), 0.2),
+                    seed,
+                    view.name,
+                    big[:3],
+                )
             if len(big) >= 1 and "worldmembench:square" in view.scripts:
                 offer("square", len(big), seed, view.name, big[:3])
             if people or others:
                 first = (people + others)[:2]
                 offer("yaw", 2.0 * len(people[:1]) + shares[first[0]], seed, view.name, first)
-                for motion, way in (("strafe", lambda d: moved(view.pose, right=d)),
-                                    ("dolly", lambda d: moved(view.pose, forward=d))):
+                for motion, key in (("strafe", "right"), ("dolly", "forward")):
                     for distance in (2.4, 2.8, 3.2, 3.6):
                         poses = np.tile(np.eye(4), (40, 1, 1))
                         poses[:, 0 if motion == "strafe" else 2, 3] = np.linspace(0, distance, 40)
                         if not free_way(walked(scene, view.pose, poses), obstacles, room):
                             break
-                        leaves = [n for n in (people + others) if gone(scene.instance(n), way(distance))]
+                        end = moved(view.pose, **{key: distance})
+                        leaves = [n for n in (people + others) if gone(scene.instance(n), end)]
                         if leaves:
-                            offer(motion, 0.5 * len(leaves[:2]) + shares[leaves[0]] * 5, seed, view.name, leaves[:2], distance)
+                            offer(
+                                motion,
+                                0.5 * len(leaves[:2]) + shares[leaves[0]] * 5,
+                                seed,
+                                view.name,
+                                leaves[:2],
+                                distance,
+                            )
                             break
-            if all(s in view.scripts for s in ("r2m:out_and_back", "r2m:translation_rotation", "r2m:closed_loop")):
+            if all(
+                s in view.scripts
+                for s in ("r2m:out_and_back", "r2m:translation_rotation", "r2m:closed_loop")
+            ):
                 if big:
                     offer("r2m", len(big), seed, view.name, big[:3])
-        for event, name, target in (("ball_rolls_off", "open", "ball-1"), ("door_opens", "door", "door-1")):
+        for event, name, target in (
+            ("ball_rolls_off", "open", "ball-1"),
+            ("door_opens", "door", "door-1"),
+        ):
             moving = build(seed, event=event)
             view = next(v for v in moving.views if v.name == name)
             good = True
             share = 0.0
             for t in (0.0, 2.0, moving.event.duration):
                 placed = moving.with_instance(
-                    type(moving.instance(target))(**{**moving.instance(target).__dict__, "pose": moving.event.pose(t)}))
+                    type(moving.instance(target))(
+                        **{**moving.instance(target).__dict__, "pose": moving.event.pose(t)}
+                    )
+                )
                 d = Drawing(placed)
                 whole = (d.draw(view.pose, placed.instance(target).id) > 0).sum()
                 seen = (d.draw(view.pose) == placed.instance(target).id).sum()
@@ -245,36 +329,66 @@ def main() -> None:
                 offer(event, share, seed, name, [target])
         print(seed, round(time.time() - began), {k: len(v) for k, v in pools.items()}, flush=True)
 
-    def take(kind: str, count: int, seeds_first: list[int] = []) -> list[tuple[float, int, str, list[str], float]]:  # noqa: B006
-        """Return the best of a pool, at most two a seed and different views."""
-        chosen, used = [], {}
-        for entry in sorted(pools[kind], key=lambda e: (e[1] not in seeds_first, -e[0])):
-            if used.get(entry[1], 0) < 1 + (kind in ("single", "object")):
-                chosen.append(entry)
-                used[entry[1]] = used.get(entry[1], 0) + 1
-            if len(chosen) == count:
-                return chosen
-        raise SystemExit(f"only {len(chosen)} of {count} {kind} cases; add seeds")
+    def take(kind: str, count: int) -> list[Entry]:
+        """Return the best of a pool: few a seed, and targets of as many nouns as can be."""
+        chosen: list[Entry] = []
+        seeds: dict[int, int] = {}
+        nouns: dict[str, int] = {}
+        for allowed in (1, 2, count):
+            for entry in sorted(pools[kind], key=lambda e: -e[0]):
+                noun = entry[3][0].rsplit("-", 1)[0]
+                fresh = kind not in ("object", "strafe", "dolly", "yaw", "square", "environment")
+                if (
+                    entry not in chosen
+                    and len(chosen) < count
+                    and seeds.get(entry[1], 0) < 1 + (kind in ("single", "object"))
+                    and (fresh or nouns.get(noun, 0) < allowed)
+                ):
+                    chosen.append(entry)
+                    seeds[entry[1]] = seeds.get(entry[1], 0) + 1
+                    nouns[noun] = nouns.get(noun, 0) + 1
+        if len(chosen) < count:
+            raise SystemExit(f"only {len(chosen)} of {count} {kind} cases; add seeds")
+        return chosen
 
-    suites: dict[str, dict[str, list]] = {n: {"cases": [], "items": []} for n in ("worldmembench", "mbench", "r2m")}
+    suites: dict[str, dict[str, list]] = {
+        n: {"cases": [], "items": []} for n in ("worldmembench", "mbench", "r2m")
+    }
     numbers: dict[tuple[str, str], int] = {}
 
-    def case(suite: str, category: str, entry, scripts: list[str], event: str | None = None, extra: dict | None = None) -> str:  # noqa: ANN001
+    def case(
+        suite: str,
+        category: str,
+        entry,
+        scripts: list[str],
+        event: str | None = None,
+        extra: dict | None = None,
+    ) -> str:
         _, seed, view_name, names, distance = entry
         scene = scenes[seed, None]
         view = next(v for v in scene.views if v.name == view_name)
         numbers[suite, category] = numbers.get((suite, category), 0) + 1
         data = {
-            "id": f"{suite}/{category}/{numbers[suite, category]:03d}", "category": category,
+            "id": f"{suite}/{category}/{numbers[suite, category]:03d}",
+            "category": category,
             "scene": {"family": "interior", "seed": seed, "view": view_name, "event": event},
             "prompt": describe(scene, view, names, event),
-            "targets": [{"name": n, "noun": scene.instance(n).category, "instance": scene.instance(n).id} for n in names],
-            "options": {"distance": distance} if distance else {}, **(extra or {}),
+            "targets": [
+                {"name": n, "noun": scene.instance(n).category, "instance": scene.instance(n).id}
+                for n in names
+            ],
+            "options": {"distance": distance} if distance else {},
+            **(extra or {}),
         }
         if event:
             mechanism, rows = QUESTIONS[event]
-            data["event"] = {"name": event, "mechanism": mechanism, "questions": [q for q, _ in rows],
-                             "answers": [a for _, a in rows], "instance": scene.instance(names[0]).id}
+            data["event"] = {
+                "name": event,
+                "mechanism": mechanism,
+                "questions": [q for q, _ in rows],
+                "answers": [a for _, a in rows],
+                "instance": scene.instance(names[0]).id,
+            }
         suites[suite]["cases"].append(data)
         suites[suite]["items"] += [[data["id"], s] for s in scripts]
         return data["id"]
@@ -293,10 +407,20 @@ def main() -> None:
     for motion in ("yaw", "strafe", "dolly"):
         for entry in take(motion, 6):
             human = any(n.startswith("person") for n in entry[3])
-            case("mbench", "human" if human else "object", entry, [f"mbench:exit_reenter(motion={motion})"])
+            case(
+                "mbench",
+                "human" if human else "object",
+                entry,
+                [f"mbench:exit_reenter(motion={motion})"],
+            )
     for entry in take("r2m", 4):
-        case("r2m", "indoor", entry, ["r2m:out_and_back", "r2m:translation_rotation", "r2m:closed_loop"],
-             extra={"K": K, "size": (1920, 1080)})
+        case(
+            "r2m",
+            "indoor",
+            entry,
+            ["r2m:out_and_back", "r2m:translation_rotation", "r2m:closed_loop"],
+            extra={"K": K, "size": (1920, 1080)},
+        )
     stored: dict[str, object] = dict(suites)
     stored["quick"] = quick(suites)
     path = Path(__file__).parents[1] / "worldenv/worlds/reference/data/cases.json"
@@ -307,22 +431,36 @@ def main() -> None:
 def quick(suites: dict) -> list[str]:
     """Return the ten items of the quick run, over as few scenes as can be."""
     wanted = [
-        ("worldmembench", "human", "worldmembench:lrlr"), ("worldmembench", "object", "worldmembench:lrlr"),
-        ("worldmembench", "environment", "worldmembench:lrlrlr"), ("worldmembench", "object", "worldmembench:lrud"),
-        ("worldmembench", "dynamic", "worldmembench:dynamic"), ("mbench", None, "mbench:exit_reenter(motion=yaw)"),
-        ("mbench", None, "mbench:exit_reenter(motion=strafe)"), ("r2m", None, "r2m:out_and_back"),
-        ("r2m", None, "r2m:translation_rotation"), ("r2m", None, "r2m:closed_loop"),
+        ("worldmembench", "human", "worldmembench:lrlr"),
+        ("worldmembench", "object", "worldmembench:lrlr"),
+        ("worldmembench", "environment", "worldmembench:lrlrlr"),
+        ("worldmembench", "object", "worldmembench:lrud"),
+        ("worldmembench", "dynamic", "worldmembench:dynamic"),
+        ("mbench", None, "mbench:exit_reenter(motion=yaw)"),
+        ("mbench", None, "mbench:exit_reenter(motion=strafe)"),
+        ("r2m", None, "r2m:out_and_back"),
+        ("r2m", None, "r2m:translation_rotation"),
+        ("r2m", None, "r2m:closed_loop"),
     ]
     cases = {c["id"]: c for s in suites.values() for c in s["cases"]}
     choices = []
     for suite, category, script in wanted:
-        choices.append([c for c, s in suites[suite]["items"] if s == script
-                        and (category is None or cases[c]["category"] == category)])
+        choices.append(
+            [
+                c
+                for c, s in suites[suite]["items"]
+                if s == script and (category is None or cases[c]["category"] == category)
+            ]
+        )
     seeds = sorted({cases[c]["scene"]["seed"] for options in choices for c in options})
     from itertools import combinations
 
-    best = max(combinations(seeds, 3), key=lambda trio: sum(
-        any(cases[c]["scene"]["seed"] in trio for c in options) for options in choices))
+    best = max(
+        combinations(seeds, 3),
+        key=lambda trio: sum(
+            any(cases[c]["scene"]["seed"] in trio for c in options) for options in choices
+        ),
+    )
     result = []
     for options, (_, _, script) in zip(choices, wanted, strict=True):
         good = [c for c in options if cases[c]["scene"]["seed"] in best] or options

@@ -19,33 +19,61 @@ import numpy as np
 from simplify import simplify
 
 PARTS = ("head", "hand", "tights", "skirt", "eye")
-COUNTS = {"head": (1300, 420), "hand": (560, 160), "tights": (2500, 700), "skirt": (420, 150),
-          "eye": (140, 48)}
+COUNTS = {
+    "head": (1300, 420),
+    "hand": (560, 160),
+    "tights": (2500, 700),
+    "skirt": (420, 150),
+    "eye": (140, 48),
+}
 
 # gender (1 male), age (0 young, 1 old), muscle, weight, height (-1..1), african, asian, pose
 PEOPLE = [
-    (1, 0.05, 0.60, 0.45, 0.35, 0, 0, "neutral"), (0, 0.0, 0.45, 0.40, 0.10, 0, 0, "hip"),
-    (1, 0.15, 0.75, 0.60, 0.20, 1, 0, "walk"), (0, 0.1, 0.50, 0.45, 0.20, 1, 0, "neutral"),
-    (1, 0.0, 0.50, 0.40, -0.1, 0, 1, "hold"), (0, 0.05, 0.40, 0.35, -0.1, 0, 1, "clasp"),
-    (1, 0.75, 0.45, 0.75, 0.0, 0, 0, "clasp"), (0, 0.8, 0.40, 0.65, -0.2, 0, 0, "neutral"),
-    (1, 0.1, 0.85, 0.55, 0.6, 0.5, 0, "hip"), (0, 0.15, 0.55, 0.75, 0.0, 0.5, 0, "walk"),
-    (1, 0.3, 0.40, 0.85, 0.1, 0, 0, "hold"), (0, 0.25, 0.60, 0.40, 0.45, 0, 0.5, "hold"),
-    (1, 0.5, 0.50, 0.35, 0.25, 0, 0.6, "walk"), (0, 0.0, 0.50, 0.50, 0.3, 0.2, 0.2, "walk"),
-    (1, 0.9, 0.35, 0.45, 0.1, 1, 0, "neutral"), (0, 0.4, 0.45, 0.90, 0.05, 0, 0.3, "clasp"),
+    (1, 0.05, 0.60, 0.45, 0.35, 0, 0, "neutral"),
+    (0, 0.0, 0.45, 0.40, 0.10, 0, 0, "hip"),
+    (1, 0.15, 0.75, 0.60, 0.20, 1, 0, "walk"),
+    (0, 0.1, 0.50, 0.45, 0.20, 1, 0, "neutral"),
+    (1, 0.0, 0.50, 0.40, -0.1, 0, 1, "hold"),
+    (0, 0.05, 0.40, 0.35, -0.1, 0, 1, "clasp"),
+    (1, 0.75, 0.45, 0.75, 0.0, 0, 0, "clasp"),
+    (0, 0.8, 0.40, 0.65, -0.2, 0, 0, "neutral"),
+    (1, 0.1, 0.85, 0.55, 0.6, 0.5, 0, "hip"),
+    (0, 0.15, 0.55, 0.75, 0.0, 0.5, 0, "walk"),
+    (1, 0.3, 0.40, 0.85, 0.1, 0, 0, "hold"),
+    (0, 0.25, 0.60, 0.40, 0.45, 0, 0.5, "hold"),
+    (1, 0.5, 0.50, 0.35, 0.25, 0, 0.6, "walk"),
+    (0, 0.0, 0.50, 0.50, 0.3, 0.2, 0.2, "walk"),
+    (1, 0.9, 0.35, 0.45, 0.1, 1, 0, "neutral"),
+    (0, 0.4, 0.45, 0.90, 0.05, 0, 0.3, "clasp"),
 ]
 
 # Bone -> world direction it points in; the right side mirrors unless given.
 POSES: dict[str, dict[str, tuple[float, float, float]]] = {
     "neutral": {"upperarm_l": (0.17, -1, -0.04), "lowerarm_l": (0.1, -1, 0.2)},
-    "hip": {"upperarm_l": (0.75, -0.9, -0.25), "lowerarm_l": (-0.62, -0.42, 0.42),
-            "upperarm_r": (-0.2, -1, 0.0), "lowerarm_r": (-0.1, -1, 0.25),
-            "thigh_l": (0.12, -1, 0.06), "calf_l": (0.08, -1, -0.04)},
-    "walk": {"upperarm_l": (0.15, -1, -0.3), "lowerarm_l": (0.1, -1, 0.02),
-             "upperarm_r": (-0.15, -1, 0.2), "lowerarm_r": (-0.08, -0.9, 0.5),
-             "thigh_l": (0.05, -1, 0.3), "calf_l": (0.04, -1, 0.05),
-             "thigh_r": (-0.05, -1, -0.12), "calf_r": (-0.05, -1, -0.36)},
-    "hold": {"upperarm_l": (0.17, -1, 0.0), "lowerarm_l": (0.1, -1, 0.18),
-             "upperarm_r": (-0.2, -1, 0.12), "lowerarm_r": (0.42, 0.22, 0.9)},
+    "hip": {
+        "upperarm_l": (0.75, -0.9, -0.25),
+        "lowerarm_l": (-0.62, -0.42, 0.42),
+        "upperarm_r": (-0.2, -1, 0.0),
+        "lowerarm_r": (-0.1, -1, 0.25),
+        "thigh_l": (0.12, -1, 0.06),
+        "calf_l": (0.08, -1, -0.04),
+    },
+    "walk": {
+        "upperarm_l": (0.15, -1, -0.3),
+        "lowerarm_l": (0.1, -1, 0.02),
+        "upperarm_r": (-0.15, -1, 0.2),
+        "lowerarm_r": (-0.08, -0.9, 0.5),
+        "thigh_l": (0.05, -1, 0.3),
+        "calf_l": (0.04, -1, 0.05),
+        "thigh_r": (-0.05, -1, -0.12),
+        "calf_r": (-0.05, -1, -0.36),
+    },
+    "hold": {
+        "upperarm_l": (0.17, -1, 0.0),
+        "lowerarm_l": (0.1, -1, 0.18),
+        "upperarm_r": (-0.2, -1, 0.12),
+        "lowerarm_r": (0.42, 0.22, 0.9),
+    },
     "clasp": {"upperarm_l": (0.28, -1, 0.12), "lowerarm_l": (-0.62, -0.55, 0.72)},
 }
 
@@ -107,10 +135,18 @@ def shaped(folder: Path, base: np.ndarray, person: tuple) -> np.ndarray:
                     share = a * b * c * d
                     result += share * target(folder, f"universal-{sex}-{years}-{m}-{w}", len(base))
                     if height:
-                        result += share * abs(height) * target(
-                            folder, f"height/{sex}-{years}-{m}-{w}-{end}", len(base))
-                    result += share * 0.5 * target(
-                        folder, f"proportions/{sex}-{years}-{m}-{w}-idealproportions", len(base))
+                        result += (
+                            share
+                            * abs(height)
+                            * target(folder, f"height/{sex}-{years}-{m}-{w}-{end}", len(base))
+                        )
+                    result += (
+                        share
+                        * 0.5
+                        * target(
+                            folder, f"proportions/{sex}-{years}-{m}-{w}-idealproportions", len(base)
+                        )
+                    )
     return result
 
 
@@ -122,8 +158,15 @@ def turn_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.eye(3) + k + k @ k / (1 + c)
 
 
-def posed(vertices: np.ndarray, rig: dict, weights: np.ndarray, names: list[str],
-          joints: dict[str, np.ndarray], pose: str, lean: float) -> np.ndarray:
+def posed(
+    vertices: np.ndarray,
+    rig: dict,
+    weights: np.ndarray,
+    names: list[str],
+    joints: dict[str, np.ndarray],
+    pose: str,
+    lean: float,
+) -> np.ndarray:
     """Return vertices moved by linear blend skinning into a pose; ``lean`` turns the head."""
     want = {k: np.array(v, dtype=float) for k, v in POSES[pose].items()}
     for bone in list(want):
@@ -161,7 +204,9 @@ def posed(vertices: np.ndarray, rig: dict, weights: np.ndarray, names: list[str]
 
 def triangles(quads: list[list[int]]) -> np.ndarray:
     """Return triangles (m, 3) of quads."""
-    return np.array([t for q in quads for t in ([q[0], q[1], q[2]], [q[0], q[2], q[3]])], dtype=np.int64)
+    return np.array(
+        [t for q in quads for t in ([q[0], q[1], q[2]], [q[0], q[2], q[3]])], dtype=np.int64
+    )
 
 
 def normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
@@ -174,9 +219,14 @@ def normals(vertices: np.ndarray, faces: np.ndarray) -> np.ndarray:
     return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
 
 
-def draped(vertices: np.ndarray, faces: np.ndarray, loose: np.ndarray, thick: np.ndarray) -> np.ndarray:
-    """Return cloth over skin (n, 3): smoothed where loose (n,), never inside, ``thick`` (n,) out."""
-    edges = np.unique(np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1), axis=0)
+def draped(
+    vertices: np.ndarray, faces: np.ndarray, loose: np.ndarray, thick: np.ndarray
+) -> np.ndarray:
+    """Return cloth (n, 3) over skin: smoothed where loose (n,), never inside, ``thick`` out."""
+    edges = np.unique(
+        np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1),
+        axis=0,
+    )
     out = vertices.copy()
     degree = np.zeros(len(vertices))
     np.add.at(degree, edges.ravel(), 1)
@@ -216,17 +266,26 @@ def main(package: Path, output: Path) -> None:
         return weights[:, [column[b] for b in bones]].sum(axis=1)
 
     cubes = {g: np.unique(np.array(q)) for g, q in groups.items() if g.startswith("joint-")}
-    rest = (shaped(folder, base, (1, 0, 0.5, 0.5, 0, 0, 0, "")) + shaped(
-        folder, base, (0, 0, 0.5, 0.5, 0, 0, 0, ""))) / 2
+    rest = (
+        shaped(folder, base, (1, 0, 0.5, 0.5, 0, 0, 0, ""))
+        + shaped(folder, base, (0, 0, 0.5, 0.5, 0, 0, 0, ""))
+    ) / 2
     joint = {g: rest[v].mean(axis=0) for g, v in cubes.items()}
 
-    fingers = [n for n in names if any(n.startswith(f) for f in ("hand", "thumb", "index", "middle", "ring", "pinky"))]
+    fingers = [
+        n
+        for n in names
+        if any(n.startswith(f) for f in ("hand", "thumb", "index", "middle", "ring", "pinky"))
+    ]
     body = triangles(groups["body"])
     neck_line = joint["joint-neck"][1] - 0.25
     head = (amount("head", "neck_01") > 0.35) & (rest[:, 1] > neck_line)
     mouth = joint["joint-mouth"]
-    inner = (np.hypot(rest[:, 0] / 0.45, (rest[:, 1] - mouth[1]) / 0.75) < 1) & (rest[:, 2] < mouth[2] + 0.05) & (
-        rest[:, 2] > mouth[2] - 1.1)
+    inner = (
+        (np.hypot(rest[:, 0] / 0.45, (rest[:, 1] - mouth[1]) / 0.75) < 1)
+        & (rest[:, 2] < mouth[2] + 0.05)
+        & (rest[:, 2] > mouth[2] - 1.1)
+    )
     hand = amount(*fingers) > 0.06
     eyes = triangles(groups["helper-l-eye"] + groups["helper-r-eye"])
     faces = {
@@ -236,9 +295,17 @@ def main(package: Path, output: Path) -> None:
         "skirt": triangles(groups["helper-skirt"]),
         "eye": eyes,
     }
-    eye_l, eye_r = rest[np.unique(groups["helper-l-eye"])].mean(0), rest[np.unique(groups["helper-r-eye"])].mean(0)
+    eye_l, eye_r = (
+        rest[np.unique(groups["helper-l-eye"])].mean(0),
+        rest[np.unique(groups["helper-r-eye"])].mean(0),
+    )
     care = np.ones(len(base))
-    front = (abs(rest[:, 0]) < 0.62) & (rest[:, 2] > 0.75) & (rest[:, 1] > mouth[1] - 0.4) & (rest[:, 1] < eye_l[1] + 0.45)
+    front = (
+        (abs(rest[:, 0]) < 0.62)
+        & (rest[:, 2] > 0.75)
+        & (rest[:, 1] > mouth[1] - 0.4)
+        & (rest[:, 1] < eye_l[1] + 0.45)
+    )
     care[front] = 6.0
     fine, coarse = [], []
     for part in PARTS:
@@ -258,10 +325,21 @@ def main(package: Path, output: Path) -> None:
 
     arm_bones = [n for n in names if n.startswith(("upperarm", "lowerarm")) or n in fingers]
     leg_bones = [n for n in names if n.startswith(("thigh", "calf", "foot", "ball"))]
-    arm = np.where(amount(*arm_bones) > 0.5, np.where(rest[:, 0] > 0, along("joint-l-shoulder", "joint-l-hand"),
-                                                      along("joint-r-shoulder", "joint-r-hand")), -1)
-    leg = np.where(amount(*leg_bones) > 0.5, (joint["joint-l-upper-leg"][1] - rest[:, 1]) / (
-        joint["joint-l-upper-leg"][1] - joint["joint-l-ankle"][1]), -1)
+    arm = np.where(
+        amount(*arm_bones) > 0.5,
+        np.where(
+            rest[:, 0] > 0,
+            along("joint-l-shoulder", "joint-l-hand"),
+            along("joint-r-shoulder", "joint-r-hand"),
+        ),
+        -1,
+    )
+    leg = np.where(
+        amount(*leg_bones) > 0.5,
+        (joint["joint-l-upper-leg"][1] - rest[:, 1])
+        / (joint["joint-l-upper-leg"][1] - joint["joint-l-ankle"][1]),
+        -1,
+    )
     low, high = joint["joint-l-upper-leg"][1], joint["joint-neck"][1]
     torso = (rest[:, 1] - low) / (high - low)
     foot = amount("foot_l", "foot_r", "ball_l", "ball_r")
@@ -271,35 +349,73 @@ def main(package: Path, output: Path) -> None:
     about = np.where(leg > 0.08, rest[:, 0] - leg_axis, rest[:, 0])
     depth = rest[:, 2] - joint["joint-spine-2"][2]
     around = np.arctan2(about, depth) * np.where(leg > 0.08, 0.085, 0.15)
-    reach = np.where(side > 0, along("joint-l-shoulder", "joint-l-hand"), along("joint-r-shoulder", "joint-r-hand"))
+    reach = np.where(
+        side > 0,
+        along("joint-l-shoulder", "joint-l-hand"),
+        along("joint-r-shoulder", "joint-r-hand"),
+    )
     elbow = joint["joint-l-elbow"]
-    arm_around = np.arctan2(rest[:, 2] - elbow[2], rest[:, 1] - np.interp(
-        abs(rest[:, 0]), [joint["joint-l-shoulder"][0], elbow[0], joint["joint-l-hand"][0]],
-        [joint["joint-l-shoulder"][1], elbow[1], joint["joint-l-hand"][1]])) * 0.05
+    arm_around = (
+        np.arctan2(
+            rest[:, 2] - elbow[2],
+            rest[:, 1]
+            - np.interp(
+                abs(rest[:, 0]),
+                [joint["joint-l-shoulder"][0], elbow[0], joint["joint-l-hand"][0]],
+                [joint["joint-l-shoulder"][1], elbow[1], joint["joint-l-hand"][1]],
+            ),
+        )
+        * 0.05
+    )
     on_arm = arm > 0.05
-    cloth_uv = np.stack([np.where(on_arm, arm_around, around), np.where(on_arm, reach * 0.52, -rest[:, 1] / 10)], axis=1)
-    wrap = np.where(on_arm, 2 * np.pi * 0.05, np.where(leg > 0.08, 2 * np.pi * 0.085, 2 * np.pi * 0.15))
+    cloth_uv = np.stack(
+        [np.where(on_arm, arm_around, around), np.where(on_arm, reach * 0.52, -rest[:, 1] / 10)],
+        axis=1,
+    )
+    wrap = np.where(
+        on_arm, 2 * np.pi * 0.05, np.where(leg > 0.08, 2 * np.pi * 0.085, 2 * np.pi * 0.15)
+    )
     # Face coordinates: landmarks at fixed places, so that one painted face fits all.
     eye_y, gap = (eye_l[1] + eye_r[1]) / 2, (eye_l[0] - eye_r[0]) / 2
     chin = rest[head & (rest[:, 2] > mouth[2] - 0.2) & (abs(rest[:, 0]) < 0.2)][:, 1].min() + 0.45
     top = rest[head][:, 1].max()
-    head_v = np.interp(rest[:, 1], [neck_line, chin, mouth[1], eye_y, top], [1.0, 0.8, 0.68, 0.5, 0.02])
+    head_v = np.interp(
+        rest[:, 1], [neck_line, chin, mouth[1], eye_y, top], [1.0, 0.8, 0.68, 0.5, 0.02]
+    )
     centre = rest[head].mean(axis=0)
-    head_u = 0.5 + np.where(rest[:, 2] > centre[2], rest[:, 0] / gap * 0.085,
-                            np.sign(rest[:, 0]) * (0.5 - abs(rest[:, 0]) / gap * 0.085))
+    head_u = 0.5 + np.where(
+        rest[:, 2] > centre[2],
+        rest[:, 0] / gap * 0.085,
+        np.sign(rest[:, 0]) * (0.5 - abs(rest[:, 0]) / gap * 0.085),
+    )
     head_u = np.clip(head_u, 0.02, 0.98)
-    eye_front = np.stack([0.5 + (abs(rest[:, 0]) - eye_l[0]) / 0.28, 0.5 - (rest[:, 1] - eye_y) / 0.28], axis=1)
+    eye_front = np.stack(
+        [0.5 + (abs(rest[:, 0]) - eye_l[0]) / 0.28, 0.5 - (rest[:, 1] - eye_y) / 0.28], axis=1
+    )
     is_head, is_eye = np.zeros(len(base), bool), np.zeros(len(base), bool)
     is_head[np.unique(faces["head"])] = True
     is_eye[np.unique(eyes)] = True
-    uv = np.where(is_head[:, None], np.stack([head_u, head_v], axis=1), np.where(is_eye[:, None], eye_front, cloth_uv))
+    uv = np.where(
+        is_head[:, None],
+        np.stack([head_u, head_v], axis=1),
+        np.where(is_eye[:, None], eye_front, cloth_uv),
+    )
     wrap = np.where(is_head | is_eye, 0.0, wrap)
     # Scalp: 1 well inside the hair, 0 at the hairline, below 0 outside.
     skull = rest[head & (rest[:, 1] > eye_y)][:, 2]
     forward = (rest[:, 2] - (skull.min() + skull.max()) / 2) / 0.9
-    line = eye_y + np.interp(forward, [-1.2, -0.45, -0.15, 0.12, 0.3, 0.75, 1.1], [-1.0, -0.85, -0.2, -0.1, 0.2, 0.72, 0.8])
+    line = eye_y + np.interp(
+        forward,
+        [-1.2, -0.45, -0.15, 0.12, 0.3, 0.75, 1.1],
+        [-1.0, -0.85, -0.2, -0.1, 0.2, 0.72, 0.8],
+    )
     scalp = np.where(is_head, np.clip((rest[:, 1] - line) / 0.35, -2, 2), -2)
-    ear = (abs(rest[:, 0]) > 0.76) & (rest[:, 1] < eye_y + 0.25) & (rest[:, 1] > eye_y - 0.75) & (abs(forward) < 0.45)
+    ear = (
+        (abs(rest[:, 0]) > 0.76)
+        & (rest[:, 1] < eye_y + 0.25)
+        & (rest[:, 1] > eye_y - 0.75)
+        & (abs(forward) < 0.45)
+    )
     scalp = np.where(ear, -1.0, scalp)
 
     tights = faces["tights"]
@@ -329,18 +445,31 @@ def main(package: Path, output: Path) -> None:
     data = {
         "skin": np.round(np.array(shapes) * 1e4).astype(np.int16),
         "cloth": np.round(np.array(cloth) * 1e4).astype(np.int16),
-        "uv": uv[keep].astype(np.float32), "wrap": wrap[keep].astype(np.float32),
-        "arm": arm[keep].astype(np.float32), "leg": leg[keep].astype(np.float32),
-        "torso": torso[keep].astype(np.float32), "foot": foot[keep].astype(np.float32),
-        "scalp": scalp[keep].astype(np.float32), "height": (rest[keep, 1] / 10).astype(np.float32),
+        "uv": uv[keep].astype(np.float32),
+        "wrap": wrap[keep].astype(np.float32),
+        "arm": arm[keep].astype(np.float32),
+        "leg": leg[keep].astype(np.float32),
+        "torso": torso[keep].astype(np.float32),
+        "foot": foot[keep].astype(np.float32),
+        "scalp": scalp[keep].astype(np.float32),
+        "height": (rest[keep, 1] / 10).astype(np.float32),
         "traits": np.array([p[:7] for p in PEOPLE], dtype=np.float32),
     }
     for level, name in ((fine, "faces"), (coarse, "coarse")):
         data[name] = to_kept[np.concatenate(level)].astype(np.int16)
-        data[f"{name}_part"] = np.repeat(np.arange(len(PARTS)), [len(f) for f in level]).astype(np.uint8)
+        data[f"{name}_part"] = np.repeat(np.arange(len(PARTS)), [len(f) for f in level]).astype(
+            np.uint8
+        )
     output.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(output, **data)
-    print(output, output.stat().st_size, "bytes,", len(keep), "vertices,", {k: v.shape for k, v in data.items()})
+    print(
+        output,
+        output.stat().st_size,
+        "bytes,",
+        len(keep),
+        "vertices,",
+        {k: v.shape for k, v in data.items()},
+    )
 
 
 if __name__ == "__main__":

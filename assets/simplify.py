@@ -11,7 +11,9 @@ import heapq
 import numpy as np
 
 
-def simplify(vertices: np.ndarray, faces: np.ndarray, targets: list[int], care: np.ndarray) -> list[np.ndarray]:
+def simplify(
+    vertices: np.ndarray, faces: np.ndarray, targets: list[int], care: np.ndarray
+) -> list[np.ndarray]:
     """Return faces (m, 3) at each face count of ``targets`` (falling), indices into ``vertices``.
 
     Args:
@@ -84,7 +86,8 @@ def simplify(vertices: np.ndarray, faces: np.ndarray, targets: list[int], care: 
             continue
         moved = [(f, tuple(stays if v == gone else v for v in F[f])) for f in around[gone] - shared]
         if any(
-            np.dot(normal(F[f]), normal(g)) < 0.15 * np.linalg.norm(normal(F[f])) * np.linalg.norm(normal(g))
+            np.dot(normal(F[f]), normal(g))
+            < 0.15 * np.linalg.norm(normal(F[f])) * np.linalg.norm(normal(g))
             for f, g in moved
         ):
             continue

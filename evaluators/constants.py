@@ -38,6 +38,7 @@ TABLE: dict[str, Constant] = {
     "worldmembench.min_area": Constant(0.002, _O, "smallest valid mask, share of the frame"),
     "worldmembench.core_angle": Constant(15, _O, "core: largest angle from the start, degrees"),
     "worldmembench.core_cut": Constant(0.005, _O, "core: more of the outline cut than in V"),
+    "worldmembench.core_turned": Constant(1, _O, "core: camera rotation undone where K is known"),
     "worldmembench.canvas": Constant(128, _O, "Eq. 5: side of the common canvas, pixels"),
     "worldmembench.depth_grid": Constant(32, _O, "Spearman grid, points a side"),
     "worldmembench.bin_degrees": Constant(1, _O, "Eq. 6: angular bin, degrees"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from worldenv.evaluators.plan import Ask, Outcome
 
 
 class Silhouettes:
-    """Answers ``silhouette`` for a noun: track -> (Region without its mask, shape on a canvas)."""
+    """Answers ``silhouette``: track -> (Region without its mask, shape on a canvas)."""
 
     name = "silhouette"
     revision = "1"
@@ -27,8 +27,8 @@ class Silhouettes:
     batch = 1
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the regions of the frame."""
-        return (Ask("segment", ask.frames, ask.subject),)
+        """Return the cutout of the frame."""
+        return (Ask("cutout", ask.frames, ask.subject),)
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Normalise every mask; small ones keep no shape."""
@@ -41,7 +41,7 @@ class Silhouettes:
                 )
                 for r in regions
             }
-            for (regions,) in inputs
+            for ((_, regions),) in inputs
         ]
 
 
@@ -86,25 +86,33 @@ class Tracks:
 
     Attributes:
         valid: Track -> sightings large enough to be scored.
-        small: Tracks that were only ever seen too small.
+        small: Frames in which something of the noun was seen too small.
     """
 
     valid: dict[int, list[Sighting]] = field(default_factory=dict)
-    small: set[int] = field(default_factory=set)
+    small: list[int] = field(default_factory=list)
 
 
-def gather(features: Mapping[Ask, Any], frames: Sequence[int], noun: str) -> Tracks:
-    """Collect the sightings of a noun from the answers of ``embed`` and ``silhouette``."""
+def gather(
+    features: Mapping[Ask, Any], frames: Sequence[int], subject: Callable[[int], Hashable] | str
+) -> Tracks:
+    """Collect the sightings of a subject from the answers of ``embed`` and ``silhouette``.
+
+    Args:
+        features: The answers.
+        frames: Frame indices.
+        subject: A noun, or frame -> the subject that was asked for.
+    """
     out = Tracks()
     for frame in frames:
-        vectors = features[Ask("embed", (frame,), noun)]
-        for track, (region, shape) in features[Ask("silhouette", (frame,), noun)].items():
+        of = subject if isinstance(subject, str) else subject(frame)
+        vectors = features[Ask("embed", (frame,), of)]
+        for track, (region, shape) in features[Ask("silhouette", (frame,), of)].items():
             if shape is None or track not in vectors:
-                out.small.add(track)
+                out.small.append(frame)
             else:
                 seen = Sighting(frame, region, vectors[track][1], shape)
                 out.valid.setdefault(track, []).append(seen)
-    out.small -= set(out.valid)
     return out
 
 
@@ -166,19 +174,20 @@ def near_start(
 def outcomes(
     reference: Sequence[Sighting],
     seen: Sequence[Sighting],
-    angles: Mapping[int, float],
+    facing: Sequence[Sighting],
     missed: bool,
     detail: dict[str, Any],
 ) -> dict[tuple[str, str], Outcome]:
     """Return (kind, variant) -> Outcome of one target at one revisit.
 
     Kinds ``appearance`` (Eq. 4) and ``geometry`` (Eq. 5); variants ``whole`` (all valid frames)
-    and ``core`` (near the start, and cut by the border no more than the reference is).
+    and ``core`` (near the start, turned to face it, and cut by the border no more than the
+    reference is).
 
     Args:
         reference: Sightings in V.
         seen: Valid sightings of the associated track, empty when there is none.
-        angles: Frame -> degrees from the start.
+        facing: The same track in the frames near the start, turned to face it.
         missed: Whether only the detector missed it: something smaller was there.
         detail: What is added to every detail.
     """
@@ -196,14 +205,9 @@ def outcomes(
         )
         return dict.fromkeys(keys, gone)
     most_cut = max(r.region.cut for r in reference) + constant("worldmembench.core_cut")
-    core = [
-        s
-        for s in seen
-        if angles[s.frame] <= constant("worldmembench.core_angle") and s.region.cut <= most_cut
-    ]
+    core = [s for s in facing if s.region.cut <= most_cut]
     out = {}
     for kind, measure in (("appearance", likeness), ("geometry", shape_likeness)):
-        values = {s.frame: measure(reference, s) for s in seen}
         for variant, chosen in (("whole", list(seen)), ("core", core)):
             if not chosen:
                 reason = "no frame near the start shows it uncut"
@@ -211,7 +215,7 @@ def outcomes(
                     status="no_observation", detail={**detail, "reason": reason}
                 )
                 continue
-            found = {s.frame: values[s.frame] for s in chosen}
+            found = {s.frame: measure(reference, s) for s in chosen}
             out[kind, variant] = Outcome(
                 float(np.mean(list(found.values()))), len(found), "ok", {**detail, "frames": found}
             )

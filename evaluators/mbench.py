@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from worldenv.camera import twists
+from worldenv.camera import geodesic_deg, twists
 from worldenv.case import Target
 from worldenv.evaluators import entities, events
 from worldenv.evaluators.constants import constant, whole
@@ -110,6 +110,8 @@ def _centroid(context: Context, fold: Folds, noun: str, targets: Sequence[Target
     hold = _stride(context.path.frames_of("H").tolist())
     before, after = sorted({*initial, *out}), sorted({*back, *hold})
     slots = tuple(Slot(metric, "", t.name, 1, len(before) + len(after)) for t in targets)
+    turned = geodesic_deg(context.path.poses[after, :3, :3], np.eye(3))
+    angles = dict(zip(after, turned.tolist(), strict=True))
     missing = context.lacks("segment", "embed")
     if missing is not None:
         return refused(_ID, slots, "unavailable", missing)
@@ -118,7 +120,7 @@ def _centroid(context: Context, fold: Folds, noun: str, targets: Sequence[Target
         reference = entities.references(entities.gather(features, initial, noun), targets)
         seen_before = entities.gather(features, before, noun)
         seen_after = entities.gather(features, after, noun)
-        chosen = entities.associate(reference, seen_after.valid)
+        chosen = entities.associate(reference, entities.near_start(seen_after.valid, angles))
         found = []
         for target in targets:
             start = reference[target.name]

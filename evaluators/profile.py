@@ -145,12 +145,13 @@ def load_profile(
             else:
                 makers[role] = offered[role]
     if "segment" in makers:
-        makers |= _of_regions()
+        makers |= _of_regions(K)
     return Profile(name, makers, missing)
 
 
-def _of_regions() -> dict[str, Callable[[], Backbone]]:
+def _of_regions(K: NDArray[np.float64] | None) -> dict[str, Callable[[], Backbone]]:
     """Return what can be asked wherever a frame can be segmented."""
+    from worldenv.evaluators.backbones.cutout import Cutout
     from worldenv.evaluators.backbones.truth import ANYTHING
     from worldenv.evaluators.entities import Presence, Silhouettes
     from worldenv.evaluators.metrics.objects import appearance_persistence
@@ -159,6 +160,7 @@ def _of_regions() -> dict[str, Callable[[], Backbone]]:
         return (Ask("embed", (frame,), ANYTHING),)
 
     return {
+        "cutout": lambda: Cutout(K),
         "silhouette": Silhouettes,
         "presence": Presence,
         "persistence": lambda: Pairwise("persistence", objects_of, appearance_persistence),

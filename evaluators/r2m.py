@@ -220,8 +220,12 @@ def _rows(
     weak = dr < constant("r2m.reliable") * scale
     status: Status = "unreliable" if weak else "ok"
     detail |= {"mg": mg, "dr": dr, "diagnosis": diagnose(metric, mg, dr), "scale": scale}
-    valued = [means["raw"], means["base"], means["short"], mg, dr]
-    return [Outcome(v, n, "ok", detail) for v in valued] + [Outcome(nmr, n, status, detail)]
+    outcomes = []
+    for name in ("raw", "base", "short"):
+        traced = {f"{i}-{j}": value((i, j)) for i, j in pairs[name]}
+        outcomes.append(Outcome(means[name], len(found[name]), "ok", {**detail, "pairs": traced}))
+    outcomes += [Outcome(mg, n, "ok", detail), Outcome(dr, n, "ok", detail)]
+    return [*outcomes, Outcome(nmr, n, status, detail)]
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from worldenv.camera import CameraPath, geodesic_deg
 from worldenv.case import Target
 from worldenv.evaluators import entities, events
+from worldenv.evaluators.backbones.cutout import Facing
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
@@ -140,6 +141,17 @@ def _away(context: Context, features: Features, frames: Sequence[int]) -> dict[i
     return {f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames}
 
 
+def _facing(context: Context, noun: str, realised: bool) -> Callable[[int], Facing] | None:
+    """Return frame -> what is asked of it for ``core``, None where K is unknown."""
+    if context.K is None:
+        return None
+    limit = constant("worldmembench.core_angle")
+    if realised:
+        return lambda frame: Facing(noun, limit)
+    R = context.path.poses[:, :3, :3]
+    return lambda frame: Facing(noun, limit, tuple((R[0].T @ R[frame]).ravel().tolist()))
+
+
 def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
     person = noun == "person"
     kinds = {"appearance": "human_appearance" if person else "object_appearance"}
@@ -162,14 +174,23 @@ def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) ->
         return [*out, refused(_ID, slots, "unavailable", missing)]
     gone = sampled(context.path, f"D{k}")
     poses, source = _poses(context, [0, *back, *gone])
+    facing = _facing(context, noun, bool(poses))
     looks = [Ask(r, (f,), noun) for f in (*initial, *back) for r in ("embed", "silhouette")]
+    if facing is not None:
+        looks += [Ask(r, (f,), facing(f)) for f in back for r in ("embed", "silhouette")]
     presence = [Ask("presence", (f,), noun) for f in gone]
-    about = {"pose_source": source, "backbone": context.profile.backbone("embed").name}
+    about = {
+        "pose_source": source,
+        "backbone": context.profile.backbone("embed").name,
+        "core_turned": facing is not None,
+    }
 
     def compute(features: Features) -> list[Outcome]:
         reference = entities.references(entities.gather(features, initial, noun), targets)
         seen = entities.gather(features, back, noun)
         angles = _away(context, features, back)
+        near = {f for f in back if angles[f] <= constant("worldmembench.core_angle")}
+        turned_back = seen if facing is None else entities.gather(features, back, facing)
         chosen = entities.associate(reference, entities.near_start(seen.valid, angles))
         known = {t: s[0].region.track for t, s in reference.items() if s}
         vanished = any(
@@ -184,12 +205,14 @@ def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) ->
         found: list[Outcome] = []
         for target in targets:
             track = chosen.get(target.name)
-            # Somebody unassigned but small could be the one that a lower threshold finds.
+            # Something small where the target was could be what a lower threshold finds.
             by_key = entities.outcomes(
                 reference[target.name],
                 seen.valid[track] if track is not None else [],
-                angles,
-                bool(seen.small),
+                [s for s in turned_back.valid.get(track, []) if s.frame in near]
+                if track is not None
+                else [],
+                bool(near.intersection(seen.small)),
                 shared,
             )
             found += [by_key[kind, variant] for kind in kinds for variant in ("whole", "core")]

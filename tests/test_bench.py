@@ -178,7 +178,7 @@ def test_killed_at_random_moments_and_resumed_it_has_the_rows_of_an_undisturbed_
     last = subprocess.run(command, capture_output=True, text=True)
     assert last.returncode == 0, last.stderr
     assert stored(folder) == stored(undisturbed.folder)
-    assert not [p for p in folder.rglob("*") if p.name.endswith(".tmp")]
+    assert [p.name for p in folder.rglob(".*")] == [".run.lock"]
 
 
 def test_workers_die_with_their_parent(tmp_path):

@@ -30,7 +30,7 @@ def call(*arguments, code=0):
 def video(tmp_path_factory):
     """A 97-frame video of noise that pans, with its pose file."""
     folder = tmp_path_factory.mktemp("video")
-    path = load_script("worldmembench:lrlr(hold=16,leg=16,degrees=3.75)").path()
+    path = load_script("worldmembench:lrlr(hold=16,leg=16)").path()
     rng = np.random.default_rng(0)
     wide = rng.integers(0, 256, (6, 40, 3), np.uint8).repeat(16, 0).repeat(16, 1)
     yaw = np.degrees(np.arctan2(path.poses[:, 0, 2], path.poses[:, 2, 2]))

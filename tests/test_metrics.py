@@ -195,9 +195,9 @@ def test_epipolar_and_reprojection_errors_of_exact_matches_vanish():
     assert motion.epipolar_error(a, b, F) < 1e-8
     assert motion.reprojection_error(a, b, poses[0], poses[1], K) < 1e-6
     # Moving b by d across its line costs at most d there.
-    moved = motion.epipolar_error(a, b + [0, 1.0], F)
+    moved = motion.epipolar_error(a, np.add(b, [0, 1.0]), F)
     assert 0.3 < moved <= 1.01
-    assert 0.1 < motion.reprojection_error(a, b + [0, 1.0], poses[0], poses[1], K) < 1.01
+    assert 0.1 < motion.reprojection_error(a, np.add(b, [0, 1.0]), poses[0], poses[1], K) < 1.01
     assert metrics.epipolar_consistency([0.5, 1.5]) == pytest.approx(math.exp(-1))
     assert metrics.epipolar_consistency([]) is None
 
@@ -223,7 +223,7 @@ def test_a_pure_rotation_transfers_exactly():
     seen = rays @ turn[:3, :3] @ K.T
     b = seen[:, :2] / seen[:, 2:]
     assert motion.transfer_error(a, b, turn[:3, :3].T, K) < 1e-9
-    assert motion.transfer_error(a, b + [3, 4], turn[:3, :3].T, K) == pytest.approx(5.0)
+    assert motion.transfer_error(a, np.add(b, [3, 4]), turn[:3, :3].T, K) == pytest.approx(5.0)
 
 
 def test_correspondence_counts_what_was_planted():

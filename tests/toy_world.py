@@ -92,6 +92,7 @@ def make(
     drive: str = "stream",
     reset_frames: int = 1,
     prompt: str = "none",
+    image_start: bool | None = None,
     forget: bool = False,
     **fields: Any,
 ) -> ToyWorld:
@@ -111,7 +112,7 @@ def make(
         drive=drive,
         reset_frames=reset_frames,
         prompt=prompt,
-        image_start=reset_frames == 1,
+        image_start=reset_frames == 1 if image_start is None else image_start,
         truth=("pose", "depth", "ids", "state"),
         **fields,
     )

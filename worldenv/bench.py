@@ -183,10 +183,16 @@ def run(
     name = "run" if shard is None else f"shard-{shard[0]}-of-{shard[1]}"
     with store.lock(folder, name):
         _claim(folder, settings)
-        if shard is None:
+        if shard is not None:
+            done = dict(_execute(settings, episodes, folder, workers, progress or _silent))
+            rows = []
+        else:
             _sweep(folder)
-        done = dict(_execute(settings, episodes, folder, workers, progress or _silent))
-        rows = collect(folder) if shard is None else []
+            try:
+                done = dict(_execute(settings, episodes, folder, workers, progress or _silent))
+            finally:
+                _sweep(folder)
+            rows = collect(folder)
     failed = {n: r.error or "" for n, (r, _) in done.items() if r.status == "failed"}
     return Results(folder, tuple(rows), failed, sum(new for _, new in done.values()))
 
@@ -336,7 +342,7 @@ def read_run(folder: Path) -> dict[str, Any] | None:
 
 def _sweep(folder: Path) -> None:
     """Remove what killed processes left half-written; the lock makes sure that none is alive."""
-    for pattern in (".*.tmp", "episodes/*/.*.tmp", "episodes/*/*/.*.tmp"):
+    for pattern in (".*.tmp", "episodes/*/.*.partial", "episodes/*/*/.*.tmp"):
         for path in folder.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -370,7 +376,7 @@ def _execute(
     reports = context.SimpleQueue()
     watcher = threading.Thread(target=_forward, args=(reports, progress), daemon=True)
     watcher.start()
-    pool = ProcessPoolExecutor(workers, context, _start_worker, (settings, reports))
+    pool = ProcessPoolExecutor(workers, context, _start_worker, (settings, reports, os.getpid()))
     try:
         futures = {pool.submit(_perform_in_worker, e, folder): e for e in episodes}
         for future in as_completed(futures):
@@ -414,9 +420,9 @@ _stage: Stage | None = None
 _reports: Any = None
 
 
-def _start_worker(settings: Settings, reports: Any) -> None:
+def _start_worker(settings: Settings, reports: Any, parent: int) -> None:
     global _stage, _reports
-    die_with_parent()
+    die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import cv2
 
@@ -430,11 +436,14 @@ def _perform_in_worker(episode: Episode, folder: Path) -> tuple[EpisodeRecord, b
     return _stage.perform(episode, folder, lambda name, frames: _reports.put((name, frames)))
 
 
-def die_with_parent() -> None:
+def die_with(parent: int) -> None:
     """Ask the system to kill this process when its parent ends, however that happens."""
     if sys.platform == "linux":
         PR_SET_PDEATHSIG = 1
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        # It ended before we asked.
+        os._exit(1)
 
 
 class Stage:
@@ -480,8 +489,10 @@ class Stage:
 
         An episode that breaks becomes a record with its error; it is tried again by the next run.
         """
+        # A world that cannot be made fails the run, not one episode after the other.
+        world = self.world(episode.control)
         try:
-            return self._perform(episode, run, progress)
+            return self._perform(world, episode, run, progress)
         except (StoreError, StorageError):
             raise
         except Exception as error:  # a model may raise anything; the run must go on
@@ -493,9 +504,8 @@ class Stage:
             return record, True
 
     def _perform(
-        self, episode: Episode, run: Path, progress: Progress
+        self, world: World, episode: Episode, run: Path, progress: Progress
     ) -> tuple[EpisodeRecord, bool]:
-        world = self.world(episode.control)
         folder = episode.folder(run)
         key = store.rollout_key(
             world.spec,

@@ -50,19 +50,13 @@ RunFolder = Annotated[Path, typer.Argument(help="Run folder that 'worldenv bench
 
 def main() -> None:
     """Run the command line; a user's mistake is one line, never a traceback."""
+    code = None
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)
     except WorldEnvError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        errors.print(
-            "Interrupted; finished episodes are kept. The same command with the same "
-            "--out resumes.",
-            style="yellow",
-        )
-        sys.exit(130)
-    except typer.Abort:
-        sys.exit(130)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
     except Exception as error:
         # Click's own usage errors know how to show themselves.
         show = getattr(error, "show", None)
@@ -70,6 +64,17 @@ def main() -> None:
             raise
         show()
         sys.exit(getattr(error, "exit_code", 2))
+    if code == _INTERRUPTED:
+        errors.print(
+            "Interrupted; finished episodes are kept, and the same command with the same --out "
+            "resumes.",
+            style="yellow",
+        )
+        sys.exit(code)
+
+
+# What shells and Click use for a process that Ctrl-C ended.
+_INTERRUPTED = 130
 
 
 def fail(message: str) -> None:

@@ -22,9 +22,9 @@ _ORIENTATIONS = 8
 class Descriptor:
     """Answers ``embed`` (and ``place``) with unit vectors.
 
-    ``Ask(role, (frame,))`` gives the vector of the frame; ``Ask(role, (frame,), noun)`` gives
-    track -> (Region without its mask, vector) for every region that ``segment`` finds for the
-    noun and that is large enough.
+    ``Ask(role, (frame,))`` gives the vector of the frame; ``Ask(role, (frame,), subject)`` gives
+    track -> (Region without its mask, vector) for every region of the ``cutout`` that is large
+    enough.
     """
 
     name = "colour-gradient-descriptor"
@@ -36,15 +36,15 @@ class Descriptor:
         self._role = role
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the frame, and the regions where a noun is given."""
-        frame = pixels(ask.frames[0])
-        return (frame, Ask("segment", ask.frames, ask.subject)) if ask.subject else (frame,)
+        """Return the frame, or its cutout where a subject is given."""
+        whole = pixels(ask.frames[0])
+        return (Ask("cutout", ask.frames, ask.subject) if ask.subject else whole,)
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Describe every frame or its regions."""
         return [
-            describe_regions(values[0], values[1]) if len(values) == 2 else describe(values[0])
-            for values in inputs
+            describe_regions(*value) if isinstance(value, tuple) else describe(value)
+            for (value,) in inputs
         ]
 
 
@@ -110,49 +110,56 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _histogram(lab: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the square root of a trilinear Lab histogram, unit length."""
+    # Every second pixel each way: the crop is smooth, and the histogram is the costly part.
     span = np.array([100 / (_BINS - 1), 160 / (_BINS - 1), 160 / (_BINS - 1)], np.float32)
-    place = (lab.reshape(-1, 3) - np.array([0, -80, -80], np.float32)) / span
+    place = (lab[::2, ::2].reshape(-1, 3) - np.array([0, -80, -80], np.float32)) / span
     place = np.clip(place, 0, _BINS - 1.001)
-    low = place.astype(np.int32)
+    low = place.astype(np.int64)
     part = place - low
-    total = np.zeros(_BINS**3)
-    w = weight.ravel()
-    for corner in range(8):
-        shift = [(corner >> axis) & 1 for axis in range(3)]
-        share = w.copy()
-        for axis in range(3):
-            share *= part[:, axis] if shift[axis] else 1 - part[:, axis]
-        index = ((low[:, 0] + shift[0]) * _BINS + low[:, 1] + shift[1]) * _BINS
-        total += np.bincount(index + low[:, 2] + shift[2], share, minlength=_BINS**3)
+    share = np.stack([1 - part, part]) * np.ones(3, np.float32)
+    w = weight[::2, ::2].reshape(1, 1, 1, -1)
+    weights = (
+        share[:, None, None, :, 0] * share[None, :, None, :, 1] * share[None, None, :, :, 2] * w
+    )
+    index = (low @ np.array([_BINS * _BINS, _BINS, 1]))[None, :] + _CORNERS[:, None]
+    total = np.bincount(index.ravel(), weights.ravel(), minlength=_BINS**3)
     return _unit(np.sqrt(total).astype(np.float32))
 
 
-def _pool(image: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return means of a grid of overlapping cells, shape (cells, cells, ...)."""
-    blurred = cv2.GaussianBlur(image, (0, 0), SIDE / _CELLS / 2, borderType=cv2.BORDER_REFLECT)
-    at = ((np.arange(_CELLS) + 0.5) * SIDE / _CELLS).astype(int)
-    return np.asarray(blurred[np.ix_(at, at)])
+def _pooling() -> NDArray[np.float32]:
+    """Return Gaussian weights of overlapping cells, shape (cells, SIDE), rows of sum 1."""
+    centers = (np.arange(_CELLS) + 0.5) * SIDE / _CELLS
+    away = (np.arange(SIDE) + 0.5 - centers[:, None]) / (SIDE / _CELLS / 2)
+    weights = np.exp(-0.5 * away**2)
+    return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+
+_CORNERS = np.array([(k // 4 * _BINS + k // 2 % 2) * _BINS + k % 2 for k in range(8)])
+_POOL = _pooling()
+
+
+def _pool(channels: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return cell means of channels (n, SIDE, SIDE), shape (n, cells, cells)."""
+    return np.asarray(_POOL @ channels @ _POOL.T, np.float32)
 
 
 def _layout(lab: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[np.float32]:
-    colour = lab - np.array([50, 0, 0], np.float32)
-    cells = _pool(colour * weight[..., None]) / (_pool(weight)[..., None] + 0.05)
-    return _unit(cells.ravel())
+    colour = (lab - np.array([50, 0, 0], np.float32)) * weight[..., None]
+    cells = _pool(np.ascontiguousarray(colour.transpose(2, 0, 1)))
+    return _unit((cells / (_pool(weight[None]) + np.float32(0.05))).ravel())
 
 
 def _gradients(lightness: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[np.float32]:
     smooth = cv2.GaussianBlur(lightness, (0, 0), 1.0)
     gx = cv2.Sobel(smooth, cv2.CV_32F, 1, 0) * weight
     gy = cv2.Sobel(smooth, cv2.CV_32F, 0, 1) * weight
-    size = np.sqrt(np.hypot(gx, gy))
-    place = (np.arctan2(gy, gx) % np.pi) * (_ORIENTATIONS / np.pi)
-    low = place.astype(np.int32)
+    size = np.sqrt(np.hypot(gx, gy)).ravel()
+    place = ((np.arctan2(gy, gx) % np.pi) * (_ORIENTATIONS / np.pi)).ravel()
+    low = place.astype(np.int64)
     part = place - low
-    low %= _ORIENTATIONS
-    channels = [
-        size * (np.where(low == k, 1 - part, 0) + np.where((low + 1) % _ORIENTATIONS == k, part, 0))
-        for k in range(_ORIENTATIONS)
-    ]
-    cells = np.stack([_pool(np.asarray(c, np.float32)) for c in channels], axis=-1)
-    cells = cells - cells.mean(axis=-1, keepdims=True)
-    return _unit(cells.ravel())
+    channels = np.zeros((_ORIENTATIONS, SIDE * SIDE), np.float32)
+    here = np.arange(SIDE * SIDE)
+    channels[low % _ORIENTATIONS, here] = size * (1 - part)
+    channels[(low + 1) % _ORIENTATIONS, here] = size * part
+    cells = _pool(channels.reshape(_ORIENTATIONS, SIDE, SIDE))
+    return _unit((cells - cells.mean(axis=0)).ravel())

@@ -99,25 +99,40 @@ def _measured_by(row: Row) -> str:
 
 def _numbers(row: Row, rows: Sequence[Row]) -> list[str]:
     """Return the formula with its numbers put in, and every other detail."""
-    siblings = {
-        other.variant: other.value
-        for other in rows
-        if (other.episode, other.benchmark, other.metric, other.target, other.revisit)
-        == (row.episode, row.benchmark, row.metric, row.target, row.revisit)
-    }
     lines = []
     parts = {"mg": ("raw", "base", "-"), "dr": ("short", "base", "-"), "nmr": ("mg", "dr", "/")}
     if row.variant in parts:
+        siblings = {
+            other.variant: other.value
+            for other in rows
+            if (other.episode, other.benchmark, other.metric)
+            == (row.episode, row.benchmark, row.metric)
+        }
         first, second, sign = parts[row.variant]
         a, b = siblings.get(first), siblings.get(second)
         lines.append(
             f"{row.variant} = {first} {sign} {second} = {format_value(a)} {sign} "
             f"{format_value(b)} = {format_value(row.value)}"
         )
-    for key in sorted(row.detail):
-        if key != "reason":
-            lines.append(f"{key} = {_short(row.detail[key])}")
+    traces = {key: row.detail[key] for key in _TRACES if isinstance(row.detail.get(key), dict)}
+    for key, trace in traces.items():
+        values = [value for value in trace.values() if value is not None]
+        shown = _short([f"{value:.4g}" for value in values])
+        outcome = f" = {format_value(row.value)}" if len(traces) == 1 else ""
+        if key == "errors":
+            lines.append(f"exp(-mean of {shown}){outcome}")
+        else:
+            lines.append(f"mean of {shown}{outcome}")
+    lines += [
+        f"{key} = {_short(row.detail[key])}"
+        for key in sorted(row.detail)
+        if key != "reason" and key not in traces
+    ]
     return lines
+
+
+_TRACES = ("frames", "pairs", "errors")
+"""Details that hold one value a frame (``"180": 0.9``) or a pair of frames (``"0-480": 0.9``)."""
 
 
 def _short(value: Any) -> str:
@@ -133,26 +148,23 @@ def _short(value: Any) -> str:
 
 
 def frames_of(row: Row) -> list[int]:
-    """Return the frames that a score's detail names, in order, without repeats."""
-    found: list[int] = []
-    for key in ("frame", "frames", "reference", "references", "return_frame"):
-        value = row.detail.get(key)
-        for item in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(item, int) and not isinstance(item, bool):
-                found.append(item)
-    return sorted(dict.fromkeys(found))
+    """Return the frames that a score rests on, in order, without repeats."""
+    trace = row.detail.get("frames", ())
+    found = [int(key) for key in trace if str(key).isdigit()]
+    single = row.detail.get("frame")
+    if isinstance(single, int):
+        # Views of the environment are compared with the conditioning frame.
+        found += [0, single]
+    elif found and row.benchmark == "worldmembench":
+        found.append(0)
+    return sorted(set(found))
 
 
 def pairs_of(row: Row) -> list[tuple[int, int]]:
-    """Return the frame pairs that a score's detail names."""
-    value = row.detail.get("pairs")
-    if not isinstance(value, list | tuple):
-        return []
-    return [
-        (int(pair[0]), int(pair[1]))
-        for pair in value
-        if isinstance(pair, list | tuple) and len(pair) >= 2 and pair[0] >= 0 and pair[1] >= 0
-    ]
+    """Return the frame pairs that a score rests on."""
+    trace = row.detail.get("pairs") or row.detail.get("errors") or ()
+    found = [str(key).split("-") for key in trace]
+    return [(int(p[0]), int(p[1])) for p in found if len(p) == 2 and all(x.isdigit() for x in p)]
 
 
 def _pictures(folder: Path, row: Row) -> str:

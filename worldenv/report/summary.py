@@ -61,9 +61,7 @@ def summarise(rows: Sequence[Row]) -> Table:
                 shown = variant if variant in ("whole", "core", "mg", "nmr") else ""
                 values = (mean, low, high, n, share, _mean(perfect, rows)[0], *floors)
                 cells.append((benchmark, metric, shown, *values, backbone_of(own)))
-    columns = (
-        "benchmark metric variant mean low high n coverage perfect amnesiac frozen measured_by"
-    )
+    columns = "benchmark metric variant mean low high n coverage perfect amnesiac frozen backbone"
     notes = [
         "low, high: 95 % bootstrap over script x case. perfect, amnesiac, frozen: controls in "
         "Reference-v0; read the mean between them.",

@@ -44,7 +44,12 @@ def load_world(name: str, **options: Any) -> World:
         for option in options:
             if option not in known:
                 raise UnknownName(f"option of world {name!r}:", option, known)
-    world = factory(**options)
+    try:
+        world = factory(**options)
+    except WorldEnvError:
+        raise
+    except Exception as error:
+        raise InvalidWorld(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     missing = [method for method in ("reset", "step", "close") if not hasattr(world, method)]
     if missing or not isinstance(getattr(world, "spec", None), WorldSpec):
         raise InvalidWorld(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.layout import Layout
 from worldenv.worlds.reference.rooms import BALL, BALL_END, BALL_START
-from worldenv.worlds.reference.scene import SceneEvent
+from worldenv.worlds.reference.scene import Instance, SceneEvent
 from worldenv.worlds.reference.shapes import placed
 
 ROLL_SECONDS = 13.0
@@ -42,7 +42,11 @@ def ball_rolls_off(layout: Layout) -> SceneEvent:
         return np.asarray(placed(distance, 0, 0) @ start @ lift @ turn @ drop)
 
     return SceneEvent(
-        "ball_rolls_off", "moving", instance.id, pose, lambda t: eased(t, ROLL_SECONDS),
+        "ball_rolls_off",
+        "moving",
+        instance.id,
+        pose,
+        lambda t: eased(t, ROLL_SECONDS),
         ROLL_SECONDS,
     )
 
@@ -66,7 +70,7 @@ EVENTS: dict[str, Callable[[Layout], SceneEvent]] = {
 }
 
 
-def _mark(layout: Layout, category: str):  # type: ignore[no-untyped-def]
+def _mark(layout: Layout, category: str) -> Instance:
     for i, instance in enumerate(layout.instances):
         if instance.category == category:
             layout.instances[i] = replace(instance, moves=True)

@@ -83,15 +83,28 @@ def reimagine(
             break
     assert piece is not None
     new = Instance(
-        instance.id, instance.name, instance.category, piece.variant, piece.mesh, instance.pose,
-        piece.coarse, instance.flat, instance.moves,
+        instance.id,
+        instance.name,
+        instance.category,
+        piece.variant,
+        piece.mesh,
+        instance.pose,
+        piece.coarse,
+        instance.flat,
+        instance.moves,
     )
     added = {k: v for k, v in piece.textures.items() if k not in scene.textures}
     return new, added
 
 
-SHELL = {"floor": "floor", "ceiling": "ceiling", "wall-north": "wall", "wall-east": "wall",
-         "wall-south": "wall", "wall-west": "wall"}
+SHELL = {
+    "floor": "floor",
+    "ceiling": "ceiling",
+    "wall-north": "wall",
+    "wall-east": "wall",
+    "wall-south": "wall",
+    "wall-west": "wall",
+}
 
 
 def _shell_size(name: str, room: Size) -> Size:
@@ -102,12 +115,11 @@ def _shell_size(name: str, room: Size) -> Size:
 
 
 def _shell_pose(name: str, room: Size) -> NDArray[np.float64]:
-    width, height, depth = room
     if name == "floor":
         return np.eye(4)
     if name == "ceiling":
         pose = np.eye(4)
-        pose[1, 3] = height
+        pose[1, 3] = room[1]
         return pose
     layout = Layout(np.random.default_rng(0), room, False)
     x, z, turn = layout.wall_place(name.split("-")[1], 0.0, 0.0)
@@ -123,34 +135,72 @@ def _surface(category: str, seed: int, size: Size, name: str) -> Piece:
         words = {
             "planks": [kit.pick(["#a0703f", "#7d5230", "#b98f5f", "#8f7a66", "#5f4330"])],
             "parquet": [kit.pick(["#9a6a3a", "#7a5232", "#b58a55"])],
-            "tiles": [*kit.pick(["#e0dccf #4c5658", "#d9c9a8 #8c4f38", "#c9cfd0 #33658a",
-                                 "#b86b4a #8c4f38", "#d8d4c8 #6b7f55"]).split(),
-                      kit.pick(["checker", "even", "inlay"])],
+            "tiles": [
+                *kit.pick(
+                    [
+                        "#e0dccf #4c5658",
+                        "#d9c9a8 #8c4f38",
+                        "#c9cfd0 #33658a",
+                        "#b86b4a #8c4f38",
+                        "#d8d4c8 #6b7f55",
+                    ]
+                ).split(),
+                kit.pick(["checker", "even", "inlay"]),
+            ],
             "concrete": [kit.pick(["#a9a49a", "#8f9090", "#b8a890"])],
         }[kind]
-        b.patch((-width / 2, 0, depth / 2), (width, 0, 0), (0, 0, -depth),
-                kit.material(kind, *words), repeat=1.9)
+        b.patch(
+            (-width / 2, 0, depth / 2),
+            (width, 0, 0),
+            (0, 0, -depth),
+            kit.material(kind, *words),
+            repeat=1.9,
+        )
     elif category == "ceiling":
         kind = kit.pick(["tiles", "boards", "plaster"])
         tone = kit.pick(["#eeece4", "#e6e8e8", "#ece4d4"])
-        b.patch((-width / 2, 0, -depth / 2), (width, 0, 0), (0, 0, depth),
-                kit.material("ceiling", tone, kind), repeat=1.6)
+        b.patch(
+            (-width / 2, 0, -depth / 2),
+            (width, 0, 0),
+            (0, 0, depth),
+            kit.material("ceiling", tone, kind),
+            repeat=1.6,
+        )
     else:
-        kind = kit.pick(["brick", "plaster", "wallpaper", "panelling", "wallpaper", "concrete",
-                         "plaster"])
+        kind = kit.pick(
+            ["brick", "plaster", "wallpaper", "panelling", "wallpaper", "concrete", "plaster"]
+        )
         words = {
             "brick": [kit.pick(["#9c4f3c", "#a8624a", "#b8a898", "#7a4a42", "#c9c2b4"]), "#b8ac9c"],
-            "plaster": [kit.pick(["#d8c8a0", "#b9c8b8", "#c98f6f", "#9fb4c4", "#d9a89a", "#e0d8c8",
-                                  "#8fa08a"])],
-            "wallpaper": [*kit.pick(["#d9cdb0 #7d9a86", "#d9cdb0 #a2583f", "#3f5f73 #c7b06f",
-                                     "#e4dcd0 #6f8fae", "#7a3f45 #c9a36b", "#dfe4d8 #b88a3e",
-                                     "#4f6a58 #b9c49a"]).split(),
-                          kit.pick(["stripes", "diamonds", "leaves", "rings"])],
+            "plaster": [
+                kit.pick(
+                    ["#d8c8a0", "#b9c8b8", "#c98f6f", "#9fb4c4", "#d9a89a", "#e0d8c8", "#8fa08a"]
+                )
+            ],
+            "wallpaper": [
+                *kit.pick(
+                    [
+                        "#d9cdb0 #7d9a86",
+                        "#d9cdb0 #a2583f",
+                        "#3f5f73 #c7b06f",
+                        "#e4dcd0 #6f8fae",
+                        "#7a3f45 #c9a36b",
+                        "#dfe4d8 #b88a3e",
+                        "#4f6a58 #b9c49a",
+                    ]
+                ).split(),
+                kit.pick(["stripes", "diamonds", "leaves", "rings"]),
+            ],
             "panelling": [kit.pick(["#b08d57", "#8a5f3c", "#a9b0a4", "#6f4a30"])],
             "concrete": [kit.pick(["#b5b0a8", "#9a9c9e"])],
         }[kind]
-        b.patch((-width / 2, 0, 0), (width, 0, 0), (0, height, 0), kit.material(kind, *words),
-                repeat=1.7)
+        b.patch(
+            (-width / 2, 0, 0),
+            (width, 0, 0),
+            (0, height, 0),
+            kit.material(kind, *words),
+            repeat=1.7,
+        )
     return Piece(b.mesh(), None, f"{category}/{seed}", kit.textures)
 
 
@@ -175,10 +225,14 @@ def _ceiling_lights(layout: Layout) -> list[Lamp]:
             piece = Piece(b.mesh(), None, f"ceiling light/{i}{j}", dict(kit.textures))
             layout.add(piece, "ceiling light", pose, (w, 0.06, d))
             at = pose[:3, 3]
-            lamps.append(Lamp(
-                (at[0] - w / 2 + 0.03, height - 0.075, at[2] - d / 2 + 0.03), (w - 0.06, 0, 0),
-                (0, 0, d - 0.06), (9.0, 8.6 * warm + 0.2, 8.2 * warm),
-            ))
+            lamps.append(
+                Lamp(
+                    (at[0] - w / 2 + 0.03, height - 0.075, at[2] - d / 2 + 0.03),
+                    (w - 0.06, 0, 0),
+                    (0, 0, d - 0.06),
+                    (9.0, 8.6 * warm + 0.2, 8.2 * warm),
+                )
+            )
     return lamps
 
 
@@ -193,4 +247,3 @@ def _window_lights(layout: Layout) -> list[Lamp]:
             u, v = instance.pose[:3, :3] @ [w, 0, 0], instance.pose[:3, :3] @ [0, h, 0]
             lamps.append(Lamp(tuple(origin[:3]), tuple(u), tuple(v), WINDOW_LIGHT))
     return lamps
-

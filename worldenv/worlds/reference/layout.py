@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference import objects, people
+from worldenv.worlds.reference import cabinetry, fixtures, objects, people, seats
 from worldenv.worlds.reference.furniture import Piece, Size, make
 from worldenv.worlds.reference.scene import Instance
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
 
-assert objects  # Importing it registers its makers.
+assert cabinetry and fixtures and objects and seats  # Importing them registers their makers.
 
 GAP = 0.012
 """Least distance between things, in metres."""
@@ -64,13 +64,27 @@ class Layout:
         return f"{word}-{count + 1}"
 
     def add(
-        self, piece: Piece, category: str, pose: NDArray[np.float64], size: Size, *,
-        name: str | None = None, flat: bool = False, moves: bool = False,
+        self,
+        piece: Piece,
+        category: str,
+        pose: NDArray[np.float64],
+        size: Size,
+        *,
+        name: str | None = None,
+        flat: bool = False,
+        moves: bool = False,
     ) -> Instance:
         """Add a piece at a scene pose, without any check."""
         instance = Instance(
-            len(self.instances) + 1, name or self.name(category), category, piece.variant,
-            piece.mesh, pose, piece.coarse, flat, moves,
+            len(self.instances) + 1,
+            name or self.name(category),
+            category,
+            piece.variant,
+            piece.mesh,
+            pose,
+            piece.coarse,
+            flat,
+            moves,
         )
         self.instances.append(instance)
         self.textures.update(piece.textures)
@@ -84,8 +98,17 @@ class Layout:
         return placed(self.mirror * x, y, z, self.mirror * turn)
 
     def put(
-        self, category: str, size: Size, x: float, z: float, turn: float = 0.0, *, y: float = 0.0,
-        keep: bool = True, moves: bool = False, seed: int | None = None,
+        self,
+        category: str,
+        size: Size,
+        x: float,
+        z: float,
+        turn: float = 0.0,
+        *,
+        y: float = 0.0,
+        keep: bool = True,
+        moves: bool = False,
+        seed: int | None = None,
     ) -> Instance | None:
         """Place a piece, or nothing where it would touch something or a kept-free rectangle."""
         seed = int(self.rng.integers(1 << 16)) if seed is None else seed
@@ -117,8 +140,15 @@ class Layout:
         apart = (box[0] >= others[:, 1] + gap) | (box[1] <= others[:, 0] - gap)
         return bool(apart.any(axis=1).all())
 
-    def on(self, support: Instance, category: str, size: Size, along: float = 0.0,
-           depth: float = 0.0, turn: float = 0.0) -> Instance | None:
+    def on(
+        self,
+        support: Instance,
+        category: str,
+        size: Size,
+        along: float = 0.0,
+        depth: float = 0.0,
+        turn: float = 0.0,
+    ) -> Instance | None:
         """Place a piece on top of another, off its middle by metres along its own axes."""
         top = self.sizes[support.id][1]
         local = placed(self.mirror * along, top + 0.002, depth, self.mirror * turn)
@@ -139,8 +169,16 @@ class Layout:
         side = 1 if wall == "east" else -1
         return side * (width / 2 - out), along, turn
 
-    def by(self, wall: str, category: str, size: Size, along: float, *, out: float = 0.03,
-           keep: bool = True) -> Instance | None:
+    def by(
+        self,
+        wall: str,
+        category: str,
+        size: Size,
+        along: float,
+        *,
+        out: float = 0.03,
+        keep: bool = True,
+    ) -> Instance | None:
         """Stand a piece against a wall."""
         x, z, turn = self.wall_place(wall, along, out + size[2] / 2)
         return self.put(category, size, x, z, turn, keep=keep)

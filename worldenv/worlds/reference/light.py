@@ -124,12 +124,14 @@ def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
 @kernel
 def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # type: ignore[no-untyped-def]
     """Add the direct light at a point to ``out`` (3,)."""
-    points = lamps.points[pattern]
-    for s in range(points.shape[0]):
-        k = lamps.lamp[s]
-        dx, dy, dz = points[s, 0] - px, points[s, 1] - py, points[s, 2] - pz
+    points, owner, facing, power = lamps.points, lamps.lamp, lamps.facing, lamps.power
+    for s in range(points.shape[1]):
+        k = owner[s]
+        dx = points[pattern, s, 0] - px
+        dy = points[pattern, s, 1] - py
+        dz = points[pattern, s, 2] - pz
         here = dx * nx + dy * ny + dz * nz
-        there = -(dx * lamps.facing[k, 0] + dy * lamps.facing[k, 1] + dz * lamps.facing[k, 2])
+        there = -(dx * facing[k, 0] + dy * facing[k, 1] + dz * facing[k, 2])
         if here <= np.float32(0.0) or there <= np.float32(0.0):
             continue
         square = dx * dx + dy * dy + dz * dz
@@ -144,14 +146,16 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # ty
         floor = lamps.area[k] * np.float32(0.25)
         w = here * there / (square * max(square, floor))
         for c in range(3):
-            out[c] += w * lamps.power[k, c]
+            out[c] += w * power[k, c]
 
 
 @kernel
 def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
     """Write the light that a hit surface throws back, without shadows, to ``out`` (3,)."""
-    t = tree.triangles[hit]
-    nx, ny, nz = t[4] * t[8] - t[5] * t[7], t[5] * t[6] - t[3] * t[8], t[3] * t[7] - t[4] * t[6]
+    triangles = tree.triangles
+    ux, uy, uz = triangles[hit, 3], triangles[hit, 4], triangles[hit, 5]
+    vx, vy, vz = triangles[hit, 6], triangles[hit, 7], triangles[hit, 8]
+    nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
     inv = np.float32(1.0) / np.sqrt(nx * nx + ny * ny + nz * nz + np.float32(1e-30))
     nx, ny, nz = nx * inv, ny * inv, nz * inv
     out[0] = out[1] = out[2] = np.float32(0.0)
@@ -163,17 +167,18 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
     # Surfaces close by stand in each other's shade; a shadow ray from here would make the light
     # depend on things far away.
     open_ = np.float32(BOUNCE) * t_hit / (t_hit + np.float32(SHADE))
-    for k in range(lamps.middle.shape[0]):
-        lx, ly, lz = lamps.middle[k, 0] - px, lamps.middle[k, 1] - py, lamps.middle[k, 2] - pz
+    middle, facing, power, area = lamps.middle, lamps.facing, lamps.power, lamps.area
+    for k in range(middle.shape[0]):
+        lx, ly, lz = middle[k, 0] - px, middle[k, 1] - py, middle[k, 2] - pz
         here = lx * nx + ly * ny + lz * nz
-        there = -(lx * lamps.facing[k, 0] + ly * lamps.facing[k, 1] + lz * lamps.facing[k, 2])
+        there = -(lx * facing[k, 0] + ly * facing[k, 1] + lz * facing[k, 2])
         if here <= np.float32(0.0) or there <= np.float32(0.0):
             continue
         square = lx * lx + ly * ly + lz * lz
-        w = here * there / (square * max(square, lamps.area[k]))
+        w = here * there / (square * max(square, area[k]))
         w *= np.float32(lamps.samples[k]) * open_
         for c in range(3):
-            out[c] += w * lamps.power[k, c]
+            out[c] += w * power[k, c]
     for c in range(3):
         out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.4) * lamps.ambient[c])
 
@@ -182,22 +187,24 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
 def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, out):  # type: ignore[no-untyped-def]
     """Add the indirect light at a point to ``out`` (3,)."""
     tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
-    rays = lamps.rays[pattern]
+    rays, ambient = lamps.rays, lamps.ambient
     reach, one = np.float32(REACH), np.float32(1.0)
-    share = one / np.float32(rays.shape[0])
-    for s in range(rays.shape[0]):
-        x, y, z = rays[s, 0], rays[s, 1], rays[s, 2]
+    share = one / np.float32(rays.shape[1])
+    for s in range(rays.shape[1]):
+        x, y, z = rays[pattern, s, 0], rays[pattern, s, 1], rays[pattern, s, 2]
         dx, dy, dz = x * tx + y * bx + z * nx, x * ty + y * by + z * ny, x * tz + y * bz + z * nz
         t, hit = nearest(tree, px, py, pz, dx, dy, dz, reach, stack)
         if hit < 0:
             for c in range(3):
-                out[c] += share * lamps.ambient[c]
+                out[c] += share * ambient[c]
             continue
-        _thrown_back(tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced)
+        _thrown_back(
+            tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced
+        )
         w = one - t / reach
         w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
         for c in range(3):
-            out[c] += share * (w * bounced[c] + (one - w) * lamps.ambient[c])
+            out[c] += share * (w * bounced[c] + (one - w) * ambient[c])
 
 
 @kernel

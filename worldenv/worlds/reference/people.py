@@ -1,15 +1,35 @@
-"""Clothed people: bodies from the people data, dressed and given hair by seed."""
+"""Clothed people: stored bodies, dressed and given hair by seed."""
 
 from __future__ import annotations
 
-from functools import lru_cache
-from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference import skins
+from worldenv.worlds.reference.bodies import (
+    ARM,
+    CLOTH,
+    EYE,
+    FOOT,
+    HAND,
+    HEAD,
+    HEIGHT,
+    LEG,
+    OUT,
+    SCALP,
+    SKIN,
+    SKIRT,
+    TIGHTS,
+    TORSO,
+    UV,
+    WRAP,
+    Array,
+    Shell,
+    body_count,
+    load_body,
+)
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder
@@ -17,120 +37,43 @@ from worldenv.worlds.reference.textures import Kit
 
 assert skins  # Importing it registers its painters.
 
-Array = NDArray[np.float64]
-
-HEAD, HAND, TIGHTS, SKIRT, EYE = range(5)
-# Columns of a working vertex.
-SKIN, CLOTH = slice(0, 3), slice(3, 6)
-UV, WRAP, ARM, LEG, TORSO, FOOT, SCALP, HEIGHT, OUT = slice(6, 8), 8, 9, 10, 11, 12, 13, 14, slice(15, 18)
-
 TONES = {
     "pale": ["#e8c0a4", "#dcb090", "#efcbb2"],
     "tan": ["#c99b76", "#d3a67e", "#b98a66"],
     "dark": ["#7a5238", "#5f3d2a", "#8f6446"],
 }
-HAIRS = {"young": ["#2a1c14", "#4a2f1c", "#7a5230", "#c9a05a", "#1a1513", "#8a3d20"],
-         "black": ["#14100e", "#241913", "#1c1614"], "old": ["#b8b4ac", "#8f8b85", "#d8d5ce"]}
-TOPS = ["#a34a45", "#45648f", "#557a60", "#dcd8cc", "#2b2f36", "#c9a055", "#75597f", "#6a9a9e",
-        "#b5744f", "#8f9aa8", "#6b3f4c", "#d9b7b0"]
-BOTTOMS = ["#2f3f5f", "#23262b", "#6b5a45", "#4a4f55", "#8f8468", "#3f4f3a", "#5a2f3a"]
+HAIRS = {
+    "young": ["#2a1c14", "#4a2f1c", "#7a5230", "#c9a05a", "#1a1513", "#8a3d20"],
+    "black": ["#14100e", "#241913", "#1c1614"],
+    "old": ["#b8b4ac", "#8f8b85", "#d8d5ce"],
+}
+TOPS = [
+    "#a34a45",
+    "#45648f",
+    "#557a60",
+    "#dcd8cc",
+    "#2b2f36",
+    "#c9a055",
+    "#75597f",
+    "#6a9a9e",
+    "#b5744f",
+    "#8f9aa8",
+    "#6b3f4c",
+    "#d9b7b0",
+]
+BOTTOMS = ["#2f3f5f", "#23262b", "#54463a", "#4a4f55", "#5f6a52", "#3f4f3a", "#5a2f3a", "#7f8a99"]
 SHOES = ["#1f1c1a", "#5a3a26", "#e8e4dc", "#7a2f2f", "#33506f"]
 
 
-class Body(NamedTuple):
-    """One stored body: working vertices (n, 18), faces and parts at two levels, traits."""
-
-    rows: Array
-    faces: NDArray[np.int64]
-    parts: NDArray[np.int64]
-    coarse: NDArray[np.int64]
-    coarse_parts: NDArray[np.int64]
-    traits: Array
-
-
-@lru_cache(maxsize=1)
-def _data() -> dict[str, NDArray[np.float64]]:
-    path = resources.files("worldenv.worlds.reference") / "data" / "people.npz"
-    with resources.as_file(path) as file, np.load(file, allow_pickle=False) as data:
-        return {k: data[k] for k in data.files}
-
-
-def body_count() -> int:
-    """Return how many bodies there are."""
-    return len(_data()["traits"])
-
-
-@lru_cache(maxsize=32)
-def load_body(index: int) -> Body:
-    """Return a stored body by its number."""
-    d = _data()
-    columns = [d["skin"][index] / 1e4, d["cloth"][index] / 1e4, d["uv"]]
-    columns += [d[k][:, None] for k in ("wrap", "arm", "leg", "torso", "foot", "scalp", "height")]
-    rows = np.concatenate([*columns, np.zeros((len(d["uv"]), 3))], axis=1).astype(np.float64)
-    faces, parts = d["faces"].astype(np.int64), d["faces_part"].astype(np.int64)
-    for part in range(5):
-        own = faces[parts == part]
-        used = np.unique(own)
-        rows[used, OUT] = _normals(rows[:, CLOTH if part in (TIGHTS, SKIRT) else SKIN], own)[used]
-    return Body(rows, faces, parts, d["coarse"].astype(np.int64), d["coarse_part"].astype(np.int64),
-                d["traits"][index].astype(np.float64))
-
-
-def _normals(points: Array, faces: NDArray[np.int64]) -> Array:
-    p = points[faces]
-    n = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
-    total = np.zeros_like(points)
-    for k in range(3):
-        np.add.at(total, faces[:, k], n)
-    return total / np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-12)
-
-
-class Shell:
-    """Triangles over working vertices, which can be cut along a level of any vertex value."""
-
-    def __init__(self, rows: Array, faces: NDArray[np.int64]) -> None:
-        self.rows, self.faces = rows, faces
-
-    def where(self, keep: NDArray[np.bool_]) -> Shell:
-        """Return the faces whose entry (m,) is true."""
-        return Shell(self.rows, self.faces[keep])
-
-    def cut(self, value: Array) -> tuple[Shell, Shell]:
-        """Return what lies where a vertex value (n,) is below 0, and the rest."""
-        value = np.where(abs(value) < 1e-9, 1e-9, value)
-        above = value[self.faces] > 0
-        count = above.sum(axis=1)
-        low, high = [self.faces[count == 0]], [self.faces[count == 3]]
-        rows, extra = [self.rows], len(self.rows)
-        for lone_above in (True, False):
-            crossing = count == (1 if lone_above else 2)
-            faces, side = self.faces[crossing], above[crossing]
-            if not len(faces):
-                continue
-            lone = np.argmax(side == lone_above, axis=1)
-            turn = (lone[:, None] + np.arange(3)) % 3
-            a, b, c = np.take_along_axis(faces, turn, axis=1).T
-            edges = np.sort(np.stack([np.stack([a, b], 1), np.stack([a, c], 1)]).reshape(-1, 2), axis=1)
-            unique, inverse = np.unique(edges, axis=0, return_inverse=True)
-            p, q = unique.T
-            t = (value[p] / (value[p] - value[q]))[:, None]
-            rows.append(self.rows[p] * (1 - t) + self.rows[q] * t)
-            new = extra + inverse.reshape(2, -1)
-            extra += len(unique)
-            tip = np.stack([a, new[0], new[1]], axis=1)
-            rest = np.concatenate([np.stack([new[0], b, c], 1), np.stack([new[0], c, new[1]], 1)])
-            (high if lone_above else low).append(tip)
-            (low if lone_above else high).append(rest)
-        table = np.concatenate(rows)
-        return Shell(table, np.concatenate(low)), Shell(table, np.concatenate(high))
-
-    def column(self, index: int) -> Array:
-        """Return a vertex value (n,)."""
-        return np.asarray(self.rows[:, index])
-
-
-def _emit(b: Builder, shell: Shell, material: Material, *, cloth: bool, out: Array | float = 0.0,
-          repeat: tuple[float, float] = (1.0, 1.0)) -> None:
+def _emit(
+    b: Builder,
+    shell: Shell,
+    material: Material,
+    *,
+    cloth: bool,
+    out: Array | float = 0.0,
+    repeat: tuple[float, float] = (1.0, 1.0),
+) -> None:
     """Add a shell to a mesh, on the skin or on the cloth, moved outward by metres."""
     faces = shell.faces
     if not len(faces):
@@ -185,8 +128,12 @@ def _cloth(kit: Kit, tones: list[str], plain: float) -> Material:
     tone = kit.pick(tones)
     if kit.rng.random() < plain:
         return kit.material("fabric", tone, tone, "plain")
-    return kit.material("fabric", tone, kit.pick(["#e8e4da", "#23262b", "#d9c08a"]),
-                        kit.pick(["stripes", "plaid", "dots", "check"]))
+    return kit.material(
+        "fabric",
+        tone,
+        kit.pick(["#e8e4da", "#23262b", "#d9c08a"]),
+        kit.pick(["stripes", "plaid", "dots", "check"]),
+    )
 
 
 def _dress(kit: Kit, traits: Array) -> Look:
@@ -194,13 +141,17 @@ def _dress(kit: Kit, traits: Array) -> Look:
     male, age, african, asian = traits[0] > 0.5, traits[1], traits[5], traits[6]
     group = "dark" if african > 0.7 else "tan" if african + asian > 0.25 else "pale"
     tone = kit.pick(TONES[group])
-    shades = HAIRS["old"] if age > 0.6 else HAIRS["black"] if african + asian > 0.45 else HAIRS["young"]
+    shades = (
+        HAIRS["old"] if age > 0.6 else HAIRS["black"] if african + asian > 0.45 else HAIRS["young"]
+    )
     hair = kit.pick(shades)
     beard = kit.pick(["plain", "stubble", "beard", "moustache", "plain"]) if male else "plain"
     beard = "old" if age > 0.6 and beard == "plain" else beard
     lips = kit.pick(["#b0524a", "#a8443f", "#b86a5a"]) if not male else None
     lips = lips or {"pale": "#b5786a", "tan": "#9c6250", "dark": "#5f3530"}[group]
-    iris = kit.pick(["#4a2f1a", "#2f1d12", "#3f6f8f", "#4f7a4a"] if group == "pale" else ["#2f1d12", "#3d2616"])
+    iris = kit.pick(
+        ["#4a2f1a", "#2f1d12", "#3f6f8f", "#4f7a4a"] if group == "pale" else ["#2f1d12", "#3d2616"]
+    )
     if male:
         cut = kit.pick(["short", "short", "full", "buzz", "bald", "cap"])
         cut = "bald" if age > 0.6 and cut in ("full", "cap") else cut
@@ -213,8 +164,11 @@ def _dress(kit: Kit, traits: Array) -> Look:
         cover = kit.material("hair", hair, texture)
     bottom = _cloth(kit, BOTTOMS, 0.85)
     top = _cloth(kit, TOPS, 0.45)
-    kind = kit.pick(["shirt", "tee", "jacket", "jumper"] if male else
-                    ["shirt", "tee", "jacket", "dress", "skirt", "dress"])
+    kind = kit.pick(
+        ["shirt", "tee", "jacket", "jumper"]
+        if male
+        else ["shirt", "tee", "jacket", "dress", "skirt", "dress"]
+    )
     skirt = kit.uniform(0.35, 0.75) if kind in ("dress", "skirt") else 0.0
     if kind == "dress":
         bottom = top
@@ -222,13 +176,22 @@ def _dress(kit: Kit, traits: Array) -> Look:
     if skirt:
         length = 0.0
     return Look(
-        skin=kit.material("skin", tone), face=kit.material("face", tone, hair, lips, beard),
-        eye=kit.material("eye", iris, seed=0), hair=cover, cut=cut, top=top,
-        inner=_cloth(kit, ["#e8e4da", "#c9d4e0", "#23262b"], 0.8), bottom=bottom,
+        skin=kit.material("skin", tone),
+        face=kit.material("face", tone, hair, lips, beard),
+        eye=kit.material("eye", iris, seed=0),
+        hair=cover,
+        cut=cut,
+        top=top,
+        inner=_cloth(kit, ["#e8e4da", "#c9d4e0", "#23262b"], 0.8),
+        bottom=bottom,
         shoe=kit.material("leather", kit.pick(SHOES)),
-        sleeve={"tee": 0.42, "dress": kit.uniform(0.1, 0.5)}.get(kind, 0.95), length=length,
-        hem=kit.uniform(-0.08, 0.08) if not skirt else 0.08, neck=kit.uniform(0.93, 1.0) if not male else 1.0,
-        jacket=kind == "jacket", skirt=skirt, repeat=kit.uniform(0.28, 0.5),
+        sleeve={"tee": 0.42, "dress": kit.uniform(0.1, 0.5)}.get(kind, 0.95),
+        length=length,
+        hem=kit.uniform(-0.08, 0.08) if not skirt else 0.08,
+        neck=kit.uniform(0.93, 1.0) if not male else 1.0,
+        jacket=kind == "jacket",
+        skirt=skirt,
+        repeat=kit.uniform(0.28, 0.5),
     )
 
 
@@ -250,8 +213,9 @@ def make_person(seed: int) -> Piece:
     return Piece(meshes[0], meshes[1], f"person/{seed}", textures)
 
 
-def _person(rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look,
-            coarse: bool) -> Mesh:
+def _person(
+    rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look, coarse: bool
+) -> Mesh:
     b = Builder(coarse)
     head = Shell(rows, faces[parts == HEAD])
     _emit(b, head, look.face, cloth=False)
@@ -267,11 +231,14 @@ def _person(rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], loo
     _emit(b, bare, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
     under, _ = trunk.cut(look.sleeve - 0.15 - trunk.column(ARM))
     _emit(b, under, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
-    trunk, throat = trunk.cut(np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - look.neck))
+    trunk, throat = trunk.cut(
+        np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - look.neck)
+    )
     _emit(b, throat, look.skin, cloth=False, repeat=(0.3, 0.3))
     if look.jacket:
         front = np.where(
-            (trunk.column(ARM) > 0.02) | (trunk.rows[:, OUT][:, 2] < 0.1), 1.0,
+            (trunk.column(ARM) > 0.02) | (trunk.rows[:, OUT][:, 2] < 0.1),
+            1.0,
             abs(trunk.rows[:, 6]) - 0.012 - 0.05 * np.clip(trunk.column(TORSO), 0, 1),
         )
         inside, trunk = trunk.cut(front)
@@ -301,8 +268,14 @@ def _hair(b: Builder, head: Shell, look: Look) -> None:
     line = {"buzz": 0.1, "cap": 0.55}.get(look.cut, 0.0)
     _, cap = head.cut(head.column(SCALP) - line)
     depth = np.clip((cap.column(SCALP) - line) / 1.1, 0, 1)
-    thick = {"buzz": 0.004, "short": 0.013, "full": 0.03, "cap": 0.016, "bun": 0.012, "tail": 0.012}.get(
-        look.cut, 0.02)
+    thick = {
+        "buzz": 0.004,
+        "short": 0.013,
+        "full": 0.03,
+        "cap": 0.016,
+        "bun": 0.012,
+        "tail": 0.012,
+    }.get(look.cut, 0.02)
     out = 0.003 + thick * depth * (2 - depth)
     repeat = (0.4, 0.6)
     _emit(b, cap, look.hair, cloth=False, out=out, repeat=repeat)
@@ -336,6 +309,13 @@ def _hair(b: Builder, head: Shell, look: Look) -> None:
         b.ball(at, (0.045, 0.04, 0.045), look.hair, sides=12, rings=8)
     elif look.cut == "tail":
         root = np.array([middle[0], middle[1] + 0.3 * half[1], low[2] - 0.005])
-        line_ = root + np.array([[0, 0, 0.02], [0, 0.01, -0.035], [0, -0.06, -0.06], [0, -0.16, -0.055],
-                                 [0, -0.25, -0.04]])
+        line_ = root + np.array(
+            [
+                [0, 0, 0.02],
+                [0, 0.01, -0.035],
+                [0, -0.06, -0.06],
+                [0, -0.16, -0.055],
+                [0, -0.25, -0.04],
+            ]
+        )
         b.tube(line_, [0.018, 0.024, 0.03, 0.024, 0.006], look.hair, sides=8, repeat=0.2)

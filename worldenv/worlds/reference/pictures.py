@@ -84,7 +84,9 @@ def portrait(rng: np.random.Generator) -> Image:
     face = 1 - ((u - 0.5) / 0.145) ** 2 - ((v - 0.41) / 0.195) ** 2
     image = blend(image, shade(skin, 1.12 - 0.9 * (u - 0.4)), face * 30)
     for x in (0.44, 0.56):
-        image = blend(image, np.array([0.15, 0.1, 0.08]), (0.014 - np.hypot(u - x, (v - 0.39) * 1.7)) * 300)
+        image = blend(
+            image, np.array([0.15, 0.1, 0.08]), (0.014 - np.hypot(u - x, (v - 0.39) * 1.7)) * 300
+        )
         image = blend(image, tones[2] * 0.4, (0.03 - abs(u - x)) * 90 * (abs(v - 0.355) < 0.009))
     image = blend(image, skin * 0.7, (0.014 - abs(u - 0.505)) * 100 * ((v > 0.41) & (v < 0.47)))
     mouth = 0.035 - np.hypot(u - 0.5, (v - 0.515) * 3)
@@ -97,7 +99,9 @@ def stilllife(rng: np.random.Generator) -> Image:
     u, v = grid(256)
     tones = _tones(rng, 8)
     image = shade(tones[0] * 0.6 + 0.2, 0.8 + 0.35 * fractal(rng, 256, 5))
-    image = blend(image, shade(tones[1] * 0.7, 0.85 + 0.3 * noise(rng, 256, 8, 50)), (v - 0.66) * 80)
+    image = blend(
+        image, shade(tones[1] * 0.7, 0.85 + 0.3 * noise(rng, 256, 8, 50)), (v - 0.66) * 80
+    )
     middle = rng.uniform(0.3, 0.7)
     width = 0.06 + 0.08 * np.sin(np.clip((v - 0.4) / 0.4, 0.0, 1.0) * 3.1415) ** 0.8
     pot = (width - abs(u - middle)) * 80 * ((v > 0.4) & (v < 0.8))
@@ -137,17 +141,26 @@ def outside(rng: np.random.Generator) -> Image:
     sky = blend(np.array([0.42, 0.62, 0.88]), np.array([0.86, 0.92, 0.97]), v * 1.7)
     image = blend(sky, np.array([1.0, 1.0, 1.0]), (fractal(rng, 512, 4, 5) - 0.5) * 4)
     hills = 0.55 + 0.25 * (noise(rng, 512, 4, 1)[0] - 0.5)
-    image = blend(image, shade(np.array([0.47, 0.58, 0.62]), 0.9 + 0.2 * fractal(rng, 512, 8)), (v - hills) * 80)
+    image = blend(
+        image,
+        shade(np.array([0.47, 0.58, 0.62]), 0.9 + 0.2 * fractal(rng, 512, 8)),
+        (v - hills) * 80,
+    )
     if rng.random() < 0.6:
         count = 9
-        tops, tones = rng.uniform(0.38, 0.62, count), rng.uniform(0.45, 0.85, (count, 3)) * [1, 0.9, 0.8]
+        tops, tones = (
+            rng.uniform(0.38, 0.62, count),
+            rng.uniform(0.45, 0.85, (count, 3)) * [1, 0.9, 0.8],
+        )
         i = np.floor(u * count).astype(int)
         x = u * count % 1
         wall = tones[i]
         panes = (abs(x * 4 % 1 - 0.5) < 0.2) & (abs(v * 26 % 1 - 0.5) < 0.25)
         wall = shade(wall, np.where(panes, 0.5, 1.0))
         image = blend(image, wall, (v - tops[i]) * 200)
-    crowns = 0.74 + 0.22 * (noise(rng, 512, 9, 1)[0] - 0.5) + 0.05 * (noise(rng, 512, 60, 1)[0] - 0.5)
+    crowns = (
+        0.74 + 0.22 * (noise(rng, 512, 9, 1)[0] - 0.5) + 0.05 * (noise(rng, 512, 60, 1)[0] - 0.5)
+    )
     green = np.array([0.25, 0.42, 0.16]) * rng.uniform(0.8, 1.3, 3)
     image = blend(image, shade(green, 0.45 + 0.9 * fractal(rng, 512, 20, 4)), (v - crowns) * 60)
     lawn = shade(np.array([0.45, 0.58, 0.25]), 0.8 + 0.4 * noise(rng, 512, 60, 90))
@@ -162,8 +175,14 @@ def corridor(rng: np.random.Generator) -> Image:
     x, y = u - 0.5, (v - 0.42) * 1.9
     depth = np.maximum(abs(x) / 0.5, abs(y) / 0.95)
     side = abs(x) / 0.5 > abs(y) / 0.95
-    floor = np.where((np.floor(6 / np.maximum(depth, 0.1)) + np.floor(x / np.maximum(depth, 0.05) * 6)) % 2 > 0, 1.0, 0.75)
-    image = np.where(side[..., None], tones[0], np.where((y > 0)[..., None], shade(tones[1], floor), 0.9))
+    floor = np.where(
+        (np.floor(6 / np.maximum(depth, 0.1)) + np.floor(x / np.maximum(depth, 0.05) * 6)) % 2 > 0,
+        1.0,
+        0.75,
+    )
+    image = np.where(
+        side[..., None], tones[0], np.where((y > 0)[..., None], shade(tones[1], floor), 0.9)
+    )
     far = depth < 0.3
     image = np.where(far[..., None], tones[2] * 0.75, image)
     image = np.where((far & (abs(x) < 0.08) & (y > -0.12))[..., None], tones[1] * 0.4, image)
@@ -184,12 +203,20 @@ def spines(rng: np.random.Generator) -> Image:
         end = np.concatenate([edges, [1.0]])[line]
         x = (u[0] - start) / (end - start)
         y = v[row * 128 : (row + 1) * 128, :1] * 4 % 1
-        colours = tones[line][None] * (0.6 + 0.45 * np.sin(np.pi * np.clip(x, 0.04, 0.96)))[None, :, None]
+        colours = (
+            tones[line][None] * (0.6 + 0.45 * np.sin(np.pi * np.clip(x, 0.04, 0.96)))[None, :, None]
+        )
         bands = rng.uniform(0.1, 0.4, 64)[line]
         gilt = (abs(y - bands) < 0.018) | (abs(y - 1 + bands * 0.6) < 0.012)
-        label = (abs(y - 0.45) < rng.uniform(0.08, 0.2, 64)[line]) & (abs(x - 0.5) < 0.22) & (rng.random(64)[line] > 0.4)
+        label = (
+            (abs(y - 0.45) < rng.uniform(0.08, 0.2, 64)[line])
+            & (abs(x - 0.5) < 0.22)
+            & (rng.random(64)[line] > 0.4)
+        )
         colours = np.where(gilt[..., None], [0.85, 0.7, 0.35], colours)
-        image[row * 128 : (row + 1) * 128] = np.where(label[..., None], tones[(line + 7) % 64] * 0.3 + 0.6, colours)
+        image[row * 128 : (row + 1) * 128] = np.where(
+            label[..., None], tones[(line + 7) % 64] * 0.3 + 0.6, colours
+        )
     return image
 
 
@@ -216,7 +243,9 @@ def rug(rng: np.random.Generator, style: str) -> Image:
         image = np.where((petals < 0.36)[..., None], tones[3], image)
         image = np.where((petals < 0.18)[..., None], tones[1], image)
     border = np.sin((u + v) * 90) * np.sin((u - v) * 90) > 0
-    image = np.where((out > 0.78)[..., None], np.where(border[..., None], tones[4], tones[5]), image)
+    image = np.where(
+        (out > 0.78)[..., None], np.where(border[..., None], tones[4], tones[5]), image
+    )
     image = np.where((abs(out - 0.79) < 0.012)[..., None], 0.9, image)
     pile = 0.78 + 0.24 * noise(rng, 512, 170) + 0.2 * fractal(rng, 512, 6)
     return shade(image, pile * np.where(out > 0.975, 0.6, 1.0))

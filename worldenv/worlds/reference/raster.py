@@ -27,6 +27,9 @@ NEAR = 0.03
 BAND = 16
 """Output rows that one thread draws at a time."""
 _TINY = 1e-12
+_SHIFT, _SHIFT2 = np.uint64(21), np.uint64(42)
+_LANE = np.uint64((1 << 21) - 1)
+_FINE = np.float32(1.0 / 512.0)
 
 
 class Geometry(NamedTuple):
@@ -46,7 +49,7 @@ class Geometry(NamedTuple):
         chart_layout: Shape (c, 3) int32.
         light_map: Shape (t, 3) float32.
         texels, texel_offset, texel_side, texel_levels: See ``texels.Texels``.
-        linear: Shape (256,) float32, linear value of sRGB codes.
+        linear: Shape (2048,) float32, linear value of sRGB codes in eighths.
         encode: Shape (8192,) uint8, sRGB codes of linear values.
     """
 
@@ -156,8 +159,9 @@ def _record(k, ax, ay, bx, by, cx, cy, scratch):  # type: ignore[no-untyped-def]
     right = max(ax, max(bx, cx))
     if math.ceil(max(left, 0.0) - 0.5) >= math.ceil(min(right, float(width)) - 0.5):
         return False
-    out = scratch.corners[k]
-    out[0], out[1], out[2], out[3], out[4], out[5] = ax, ay, bx, by, cx, cy
+    out = scratch.corners
+    out[k, 0], out[k, 1], out[k, 2] = ax, ay, bx
+    out[k, 3], out[k, 4], out[k, 5] = by, cx, cy
     scratch.rows[k, 0] = top
     scratch.rows[k, 1] = bottom
     return True
@@ -267,9 +271,9 @@ def _set_up(i, visible, counts, spans, geometry, camera, scratch):  # type: igno
             scratch.plane[r, 0] = gx
             scratch.plane[r, 1] = gy
             scratch.plane[r, 2] = g0
-            w = scratch.weights[r]
-            w[0], w[1], w[2] = w10 * inverse, w11 * inverse, w12 * inverse
-            w[3], w[4], w[5] = w20 * inverse, w21 * inverse, w22 * inverse
+            w = scratch.weights
+            w[r, 0], w[r, 1], w[r, 2] = w10 * inverse, w11 * inverse, w12 * inverse
+            w[r, 3], w[r, 4], w[r, 5] = w20 * inverse, w21 * inverse, w22 * inverse
             scratch.face[r] = f
             lowest = min(lowest, scratch.rows[r, 0])
             highest = max(highest, scratch.rows[r, 1])
@@ -282,6 +286,7 @@ def _set_up(i, visible, counts, spans, geometry, camera, scratch):  # type: igno
 def _scan(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
     """Find the nearest surface of each sample in the rows [y0, y1)."""
     inverse, record = scratch.inverse, scratch.record
+    rows, corners, plane = scratch.rows, scratch.corners, scratch.plane
     width = inverse.shape[1]
     for y in range(y0, y1):
         for x in range(width):
@@ -292,24 +297,17 @@ def _scan(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-d
             continue
         first = visible[i, 4]
         for k in range(first, first + counts[i]):
-            top = max(scratch.rows[k, 0], y0)
-            bottom = min(scratch.rows[k, 1], y1)
+            top = max(rows[k, 0], y0)
+            bottom = min(rows[k, 1], y1)
             if top >= bottom:
                 continue
-            corner = scratch.corners[k]
-            ax, ay, bx, by, cx, cy = (
-                corner[0],
-                corner[1],
-                corner[2],
-                corner[3],
-                corner[4],
-                corner[5],
-            )
+            ax, ay, bx = corners[k, 0], corners[k, 1], corners[k, 2]
+            by, cx, cy = corners[k, 3], corners[k, 4], corners[k, 5]
             # An edge is always walked from its upper end, so neighbours agree on every crossing.
             slope_ac = (cx - ax) / (cy - ay)
             slope_ab = (bx - ax) / (by - ay)
             slope_bc = (cx - bx) / (cy - by)
-            gx, gy, g0 = scratch.plane[k, 0], scratch.plane[k, 1], scratch.plane[k, 2]
+            gx, gy, g0 = plane[k, 0], plane[k, 1], plane[k, 2]
             step = np.float32(gx)
             for y in range(top, bottom):
                 yc = y + 0.5
@@ -358,6 +356,42 @@ def _level_of(footprint):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def _spread(t):  # type: ignore[no-untyped-def]
+    """Return a packed texel with its channels 21 bits apart."""
+    wide = np.uint64(t)
+    return (
+        (wide & np.uint64(0xFF))
+        | ((wide & np.uint64(0xFF00)) << np.uint64(13))
+        | ((wide & np.uint64(0xFF0000)) << np.uint64(26))
+    )
+
+
+@kernel
+def _filtered(texels, offset, side, tu, tv):  # type: ignore[no-untyped-def]
+    """Return the bilinear sRGB code, times 4096, of the three channels in lanes of 21 bits.
+
+    Whole numbers make all channels one multiplication and the result the same on every machine.
+    """
+    fu = (tu * np.float32(side) + np.float32(0.5)) * np.float32(64.0)
+    fv = (tv * np.float32(side) + np.float32(0.5)) * np.float32(64.0)
+    # One texel to the right and down of the true place: never negative, taken back below.
+    iu, iv = np.uint64(fu), np.uint64(fv)
+    wu, wv = iu & np.uint64(63), iv & np.uint64(63)
+    mask = np.uint64(side - 1)
+    c1, r1 = (iu >> np.uint64(6)) & mask, (iv >> np.uint64(6)) & mask
+    c0, r0 = (c1 + mask) & mask, (r1 + mask) & mask
+    first, wide = np.uint64(offset), np.uint64(side)
+    top, bottom = first + r0 * wide, first + r1 * wide
+    full = np.uint64(64)
+    return (
+        _spread(texels[top + c0]) * ((full - wu) * (full - wv))
+        + _spread(texels[top + c1]) * (wu * (full - wv))
+        + _spread(texels[bottom + c0]) * ((full - wu) * wv)
+        + _spread(texels[bottom + c1]) * (wu * wv)
+    )
+
+
+@kernel
 def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
     """Colour the output rows [y0, y1)."""
     ss = camera.supersample
@@ -365,6 +399,23 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
     inverse_focal = np.float32(1.0) / focal
     turn, centre = camera.turn, camera.centre
     faces, uv, light = geometry.faces, geometry.uv, geometry.light
+    face_texture, tint, glows = geometry.texture, geometry.tint, geometry.glows
+    density, face_chart = geometry.density, geometry.chart
+    chart_frame, chart_layout = geometry.chart_frame, geometry.chart_layout
+    light_map = geometry.light_map
+    texel_offset, texel_side = geometry.texel_offset, geometry.texel_side
+    texel_levels = geometry.texel_levels
+    record, inverse = scratch.record, scratch.inverse
+    weights, plane, record_face = scratch.weights, scratch.plane, scratch.face
+    frame, shades, shade_id = picture.frame, picture.shades, picture.shade_id
+    face_id = picture.face_id
+    back_r = _tone(picture.background[0])
+    back_g = _tone(picture.background[1])
+    back_b = _tone(picture.background[2])
+    r00, r01, r02 = np.float32(turn[0, 0]), np.float32(turn[0, 1]), np.float32(turn[0, 2])
+    r10, r11, r12 = np.float32(turn[1, 0]), np.float32(turn[1, 1]), np.float32(turn[1, 2])
+    r20, r21, r22 = np.float32(turn[2, 0]), np.float32(turn[2, 1]), np.float32(turn[2, 2])
+    ox, oy, oz = np.float32(centre[0]), np.float32(centre[1]), np.float32(centre[2])
     texels, linear, encode = geometry.texels, geometry.linear, geometry.encode
     width = picture.frame.shape[1]
     share = np.float32(1.0) / np.float32(ss * ss)
@@ -379,87 +430,97 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
             steep = limit = np.float32(0.0)
             for sy in range(y * ss, y * ss + ss):
                 for sx in range(x * ss, x * ss + ss):
-                    k = scratch.record[sy, sx]
+                    k = record[sy, sx]
                     if k < 0:
-                        total_r += _tone(picture.background[0])
-                        total_g += _tone(picture.background[1])
-                        total_b += _tone(picture.background[2])
+                        total_r += back_r
+                        total_g += back_g
+                        total_b += back_b
                         last = -2
                         continue
-                    depth = one / scratch.inverse[sy, sx]
+                    depth = one / inverse[sy, sx]
                     rx = (np.float32(sx) + half - cx) * inverse_focal
                     ry = (np.float32(sy) + half - cy) * inverse_focal
-                    w = scratch.weights[k]
-                    b1 = depth * (w[0] * rx + w[1] * ry + w[2])
-                    b2 = depth * (w[3] * rx + w[4] * ry + w[5])
+                    b1 = depth * (weights[k, 0] * rx + weights[k, 1] * ry + weights[k, 2])
+                    b2 = depth * (weights[k, 3] * rx + weights[k, 4] * ry + weights[k, 5])
                     b1 = min(max(b1, np.float32(0.0)), one)
                     b2 = min(max(b2, np.float32(0.0)), one - b1)
                     b0 = one - b1 - b2
                     if k != last:
                         last = k
-                        f = scratch.face[k]
+                        f = record_face[k]
                         a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-                        texture = geometry.texture[f]
-                        scale = geometry.density[f] * inverse_focal
+                        texture = face_texture[f]
+                        scale = density[f] * inverse_focal
                         # |n| / |n . p|, the steepness of the plane, from the gradient of 1 / depth.
-                        gx = scratch.plane[k, 0] * camera.focal
-                        gy = scratch.plane[k, 1] * camera.focal
-                        g0 = (
-                            scratch.plane[k, 2]
-                            + scratch.plane[k, 0] * camera.cx
-                            + scratch.plane[k, 1] * camera.cy
-                        )
+                        gx, gy, g0 = plane[k, 0], plane[k, 1], plane[k, 2]
+                        g0 += gx * camera.cx + gy * camera.cy
+                        gx *= camera.focal
+                        gy *= camera.focal
                         steep = scale * scale * np.float32(math.sqrt(gx * gx + gy * gy + g0 * g0))
                         limit = scale * scale * np.float32(12.0)
-                        tint = geometry.tint[f]
-                        if geometry.glows[f]:
-                            er, eg, eb = tint[0], tint[1], tint[2]
+                        if glows[f]:
+                            er, eg, eb = tint[f, 0], tint[f, 1], tint[f, 2]
                         else:
-                            chart = geometry.chart[f]
-                            if chart >= 0 or picture.shades.shape[0] > 0:
+                            chart = face_chart[f]
+                            if chart >= 0 or shades.shape[0] > 0:
                                 vx, vy, vz = depth * rx, depth * ry, depth
-                                px = np.float32(
-                                    turn[0, 0] * vx + turn[1, 0] * vy + turn[2, 0] * vz + centre[0]
-                                )
-                                py = np.float32(
-                                    turn[0, 1] * vx + turn[1, 1] * vy + turn[2, 1] * vz + centre[1]
-                                )
-                                pz = np.float32(
-                                    turn[0, 2] * vx + turn[1, 2] * vy + turn[2, 2] * vz + centre[2]
-                                )
+                                px = r00 * vx + r10 * vy + r20 * vz + ox
+                                py = r01 * vx + r11 * vy + r21 * vz + oy
+                                pz = r02 * vx + r12 * vy + r22 * vz + oz
                             if chart >= 0:
-                                m = geometry.chart_frame[chart]
-                                s = m[0, 0] * px + m[0, 1] * py + m[0, 2] * pz + m[0, 3]
-                                t = m[1, 0] * px + m[1, 1] * py + m[1, 2] * pz + m[1, 3]
-                                first = geometry.chart_layout[chart, 0]
-                                columns = geometry.chart_layout[chart, 1]
-                                rows = geometry.chart_layout[chart, 2]
+                                s = (
+                                    chart_frame[chart, 0, 0] * px
+                                    + chart_frame[chart, 0, 1] * py
+                                    + chart_frame[chart, 0, 2] * pz
+                                    + chart_frame[chart, 0, 3]
+                                )
+                                t = (
+                                    chart_frame[chart, 1, 0] * px
+                                    + chart_frame[chart, 1, 1] * py
+                                    + chart_frame[chart, 1, 2] * pz
+                                    + chart_frame[chart, 1, 3]
+                                )
+                                columns, rows = chart_layout[chart, 1], chart_layout[chart, 2]
                                 s = min(max(s, np.float32(0.0)), np.float32(columns - 1))
                                 t = min(max(t, np.float32(0.0)), np.float32(rows - 1))
                                 i, j = min(int(s), columns - 2), min(int(t), rows - 2)
                                 fs, ft = s - np.float32(i), t - np.float32(j)
-                                l00 = geometry.light_map[first + j * columns + i]
-                                l01 = geometry.light_map[first + j * columns + i + 1]
-                                l10 = geometry.light_map[first + (j + 1) * columns + i]
-                                l11 = geometry.light_map[first + (j + 1) * columns + i + 1]
+                                q0 = chart_layout[chart, 0] + j * columns + i
+                                q1 = q0 + columns
                                 f11 = fs * ft
                                 f10, f01 = ft - f11, fs - f11
                                 f00 = one - fs - f10
-                                er = l00[0] * f00 + l01[0] * f01 + l10[0] * f10 + l11[0] * f11
-                                eg = l00[1] * f00 + l01[1] * f01 + l10[1] * f10 + l11[1] * f11
-                                eb = l00[2] * f00 + l01[2] * f01 + l10[2] * f10 + l11[2] * f11
+                                er = (
+                                    light_map[q0, 0] * f00
+                                    + light_map[q0 + 1, 0] * f01
+                                    + light_map[q1, 0] * f10
+                                    + light_map[q1 + 1, 0] * f11
+                                )
+                                eg = (
+                                    light_map[q0, 1] * f00
+                                    + light_map[q0 + 1, 1] * f01
+                                    + light_map[q1, 1] * f10
+                                    + light_map[q1 + 1, 1] * f11
+                                )
+                                eb = (
+                                    light_map[q0, 2] * f00
+                                    + light_map[q0 + 1, 2] * f01
+                                    + light_map[q1, 2] * f10
+                                    + light_map[q1 + 1, 2] * f11
+                                )
                             else:
                                 er = b0 * light[a, 0] + b1 * light[b, 0] + b2 * light[c, 0]
                                 eg = b0 * light[a, 1] + b1 * light[b, 1] + b2 * light[c, 1]
                                 eb = b0 * light[a, 2] + b1 * light[b, 2] + b2 * light[c, 2]
                             open_ = one
-                            for q in range(picture.shades.shape[0]):
-                                if picture.shade_id[q] == picture.face_id[f]:
+                            for q in range(shades.shape[0]):
+                                if shade_id[q] == face_id[f]:
                                     continue
-                                ball = picture.shades[q]
-                                dx, dy, dz = ball[0] - px, ball[1] - py, ball[2] - pz
+                                dx = shades[q, 0] - px
+                                dy = shades[q, 1] - py
+                                dz = shades[q, 2] - pz
                                 near = dx * dx + dy * dy + dz * dz
-                                size = ball[3] * ball[3]
+                                size = shades[q, 3] * shades[q, 3]
                                 if near > size * np.float32(36.0):
                                     continue
                                 # Occlusion of a sphere: cosine to its centre times its solid angle.
@@ -474,69 +535,41 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
                                     near = max(near, size)
                                     fade = one - near / (size * np.float32(36.0))
                                     open_ *= one - np.float32(0.95) * cosine * (size / near) * fade
-                            er *= tint[0] * open_
-                            eg *= tint[1] * open_
-                            eb *= tint[2] * open_
+                            er *= tint[f, 0] * open_
+                            eg *= tint[f, 1] * open_
+                            eb *= tint[f, 2] * open_
                     tu = b0 * uv[a, 0] + b1 * uv[b, 0] + b2 * uv[c, 0]
                     tv = b0 * uv[a, 1] + b1 * uv[b, 1] + b2 * uv[c, 1]
                     tu -= np.float32(math.floor(tu))
                     tv -= np.float32(math.floor(tv))
                     square = depth * depth
                     level = _level_of(min(steep * square * depth, limit * square))
-                    last_level = geometry.texel_levels[texture] - 1
+                    last_level = texel_levels[texture] - 1
                     l0 = min(int(level), last_level)
                     blend = level - np.float32(l0)
                     if l0 == last_level:
                         blend = np.float32(0.0)
-                    vr = vg = vb = np.float32(0.0)
-                    for m in range(2):
-                        if m == 1 and blend <= np.float32(0.02):
-                            break
-                        part = (
-                            blend if m == 1 else (one - blend if blend > np.float32(0.02) else one)
-                        )
-                        side = geometry.texel_side[texture] >> (l0 + m)
-                        offset = geometry.texel_offset[texture, l0 + m]
-                        fu = tu * np.float32(side) - half
-                        fv = tv * np.float32(side) - half
-                        iu, iv = int(math.floor(fu)), int(math.floor(fv))
-                        fu -= np.float32(iu)
-                        fv -= np.float32(iv)
-                        mask = side - 1
-                        c0, c1 = iu & mask, (iu + 1) & mask
-                        r0 = offset + (iv & mask) * side
-                        r1 = offset + ((iv + 1) & mask) * side
-                        t00, t01 = texels[r0 + c0], texels[r0 + c1]
-                        t10, t11 = texels[r1 + c0], texels[r1 + c1]
-                        f11 = fu * fv * part
-                        f10 = fv * part - f11
-                        f01 = fu * part - f11
-                        f00 = part - fu * part - f10
-                        vr += (
-                            linear[t00 & 255] * f00
-                            + linear[t01 & 255] * f01
-                            + linear[t10 & 255] * f10
-                            + linear[t11 & 255] * f11
-                        )
-                        vg += (
-                            linear[(t00 >> 8) & 255] * f00
-                            + linear[(t01 >> 8) & 255] * f01
-                            + linear[(t10 >> 8) & 255] * f10
-                            + linear[(t11 >> 8) & 255] * f11
-                        )
-                        vb += (
-                            linear[(t00 >> 16) & 255] * f00
-                            + linear[(t01 >> 16) & 255] * f01
-                            + linear[(t10 >> 16) & 255] * f10
-                            + linear[(t11 >> 16) & 255] * f11
-                        )
+                    side = texel_side[texture] >> l0
+                    lanes = _filtered(texels, texel_offset[texture, l0], side, tu, tv)
+                    vr = np.float32(lanes & _LANE)
+                    vg = np.float32((lanes >> _SHIFT) & _LANE)
+                    vb = np.float32(lanes >> _SHIFT2)
+                    if blend > np.float32(0.02):
+                        side = texel_side[texture] >> (l0 + 1)
+                        lanes = _filtered(texels, texel_offset[texture, l0 + 1], side, tu, tv)
+                        vr += blend * (np.float32(lanes & _LANE) - vr)
+                        vg += blend * (np.float32((lanes >> _SHIFT) & _LANE) - vg)
+                        vb += blend * (np.float32(lanes >> _SHIFT2) - vb)
+                    vr = linear[np.uint64(vr * _FINE)]
+                    vg = linear[np.uint64(vg * _FINE)]
+                    vb = linear[np.uint64(vb * _FINE)]
                     total_r += _tone(vr * er)
                     total_g += _tone(vg * eg)
                     total_b += _tone(vb * eb)
             if rgb:
-                picture.frame[y, x, 0] = encode[int(total_r * share * top + half)]
-                picture.frame[y, x, 1] = encode[int(total_g * share * top + half)]
-                picture.frame[y, x, 2] = encode[int(total_b * share * top + half)]
+                frame[y, x, 0] = encode[int(total_r * share * top + half)]
+                frame[y, x, 1] = encode[int(total_g * share * top + half)]
+                frame[y, x, 2] = encode[int(total_b * share * top + half)]
 
 
 @kernel

@@ -217,26 +217,25 @@ def join(trees: list[Tree]) -> Tree:
 @kernel
 def _entry(bounds, node, ox, oy, oz, ix, iy, iz, limit):  # type: ignore[no-untyped-def]
     """Return where a ray enters a node's box, 1e30 when it misses it before ``limit``."""
-    b = bounds[node]
-    x0, x1 = (b[0] - ox) * ix, (b[3] - ox) * ix
-    y0, y1 = (b[1] - oy) * iy, (b[4] - oy) * iy
-    z0, z1 = (b[2] - oz) * iz, (b[5] - oz) * iz
+    x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
+    y0, y1 = (bounds[node, 1] - oy) * iy, (bounds[node, 4] - oy) * iy
+    z0, z1 = (bounds[node, 2] - oz) * iz, (bounds[node, 5] - oz) * iz
     near = max(max(min(x0, x1), min(y0, y1)), max(min(z0, z1), np.float32(0.0)))
     far = min(min(max(x0, x1), max(y0, y1)), min(max(z0, z1), limit))
     return near if near <= far else np.float32(1e30)
 
 
 @kernel
-def _reach(tri, ox, oy, oz, dx, dy, dz):  # type: ignore[no-untyped-def]
+def _reach(triangles, k, ox, oy, oz, dx, dy, dz):  # type: ignore[no-untyped-def]
     """Return the distance to a triangle along a ray, 1e30 when it is missed (Moller-Trumbore)."""
-    e1x, e1y, e1z = tri[3], tri[4], tri[5]
-    e2x, e2y, e2z = tri[6], tri[7], tri[8]
+    e1x, e1y, e1z = triangles[k, 3], triangles[k, 4], triangles[k, 5]
+    e2x, e2y, e2z = triangles[k, 6], triangles[k, 7], triangles[k, 8]
     px, py, pz = dy * e2z - dz * e2y, dz * e2x - dx * e2z, dx * e2y - dy * e2x
     det = e1x * px + e1y * py + e1z * pz
     if det == np.float32(0.0):
         return np.float32(1e30)
     inv = np.float32(1.0) / det
-    tx, ty, tz = ox - tri[0], oy - tri[1], oz - tri[2]
+    tx, ty, tz = ox - triangles[k, 0], oy - triangles[k, 1], oz - triangles[k, 2]
     u = (tx * px + ty * py + tz * pz) * inv
     if u < np.float32(-1e-5) or u > np.float32(1.00001):
         return np.float32(1e30)
@@ -260,28 +259,25 @@ def _safe(d):  # type: ignore[no-untyped-def]
 def nearest(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-untyped-def]
     """Return (distance, triangle) of the first hit before ``limit``; triangle -1 for none.
 
-    Args:
-        tree: What may be hit.
-        ox, oy, oz: Origin, float32.
-        dx, dy, dz: Unit direction, float32.
-        limit: Longest distance, float32.
-        stack: Shape (STACK,) int32, working memory.
+    The ray starts at (ox, oy, oz) along the unit vector (dx, dy, dz), all float32; ``stack`` is
+    working memory of shape (STACK,) int32.
     """
+    bounds, link, triangles, key = tree.bounds, tree.link, tree.triangles, tree.key
     ix, iy, iz = _safe(dx), _safe(dy), _safe(dz)
     best, hit = limit, -1
-    if _entry(tree.bounds, 0, ox, oy, oz, ix, iy, iz, best) > limit:
+    if _entry(bounds, 0, ox, oy, oz, ix, iy, iz, best) > limit:
         return best, hit
     node, waiting = 0, 0
     while True:
-        a, b = tree.link[node, 0], tree.link[node, 1]
+        a, b = link[node, 0], link[node, 1]
         if b <= 0:
             for k in range(a, a - b):
-                t = _reach(tree.triangles[k], ox, oy, oz, dx, dy, dz)
-                if t < best or (t == best and hit >= 0 and tree.key[k] < tree.key[hit]):
+                t = _reach(triangles, k, ox, oy, oz, dx, dy, dz)
+                if t < best or (t == best and hit >= 0 and key[k] < key[hit]):
                     best, hit = t, k
         else:
-            ta = _entry(tree.bounds, a, ox, oy, oz, ix, iy, iz, best)
-            tb = _entry(tree.bounds, b, ox, oy, oz, ix, iy, iz, best)
+            ta = _entry(bounds, a, ox, oy, oz, ix, iy, iz, best)
+            tb = _entry(bounds, b, ox, oy, oz, ix, iy, iz, best)
             if tb < ta:
                 a, b = b, a
                 ta, tb = tb, ta
@@ -301,19 +297,20 @@ def nearest(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-unty
 @kernel
 def blocked(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-untyped-def]
     """Return whether anything is hit before ``limit``; arguments as for ``nearest``."""
+    bounds, link, triangles = tree.bounds, tree.link, tree.triangles
     ix, iy, iz = _safe(dx), _safe(dy), _safe(dz)
-    if _entry(tree.bounds, 0, ox, oy, oz, ix, iy, iz, limit) > limit:
+    if _entry(bounds, 0, ox, oy, oz, ix, iy, iz, limit) > limit:
         return False
     node, waiting = 0, 0
     while True:
-        a, b = tree.link[node, 0], tree.link[node, 1]
+        a, b = link[node, 0], link[node, 1]
         if b <= 0:
             for k in range(a, a - b):
-                if _reach(tree.triangles[k], ox, oy, oz, dx, dy, dz) < limit:
+                if _reach(triangles, k, ox, oy, oz, dx, dy, dz) < limit:
                     return True
         else:
-            first = _entry(tree.bounds, a, ox, oy, oz, ix, iy, iz, limit) <= limit
-            second = _entry(tree.bounds, b, ox, oy, oz, ix, iy, iz, limit) <= limit
+            first = _entry(bounds, a, ox, oy, oz, ix, iy, iz, limit) <= limit
+            second = _entry(bounds, b, ox, oy, oz, ix, iy, iz, limit) <= limit
             if first:
                 if second:
                     stack[waiting] = b

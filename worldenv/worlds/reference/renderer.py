@@ -14,7 +14,7 @@ from worldenv.worlds.reference.compile import running, thread_count
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
-from worldenv.worlds.reference.texels import ENCODE, LINEAR, Texels, pack
+from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, Texels, pack
 
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
@@ -180,7 +180,7 @@ class Renderer:
             pool.offset,
             pool.side,
             pool.levels,
-            LINEAR,
+            FINE_LINEAR,
             ENCODE,
         )
         self._face_id = joined["id"]

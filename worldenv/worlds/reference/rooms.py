@@ -43,8 +43,16 @@ def fill(layout: Layout) -> None:
     edge = width / 2 - 0.06
     north = _shuffled(layout, ["couch", "books", "light", _either(layout, "media", "dresser")])
     bays(layout, "north", -edge, edge, ["corner", *north, "corner", "stand"])
-    south = _shuffled(layout, ["music", "dresser", "light", _either(layout, "books", "cold"),
-                               _either(layout, "art", "pile")])
+    south = _shuffled(
+        layout,
+        [
+            "music",
+            "dresser",
+            "light",
+            _either(layout, "books", "cold"),
+            _either(layout, "art", "pile"),
+        ],
+    )
     bays(layout, "south", -edge, edge, ["corner", *south, "corner"])
     end = depth / 2 - 1.0
     west = _shuffled(layout, ["work", "rest", _either(layout, "books", "art")])
@@ -94,7 +102,9 @@ def _pictures(layout: Layout, wall: str, at: float, y: float, width: float, heig
     each = width / count
     for i in range(count):
         tall = height * layout.uniform(0.75, 1.0)
-        layout.hang(wall, "painting", (each - 0.08, tall, 0.035), at + (i + 0.5) * each - width / 2, y)
+        layout.hang(
+            wall, "painting", (each - 0.08, tall, 0.035), at + (i + 0.5) * each - width / 2, y
+        )
 
 
 def _books(layout: Layout, wall: str, at: float) -> None:
@@ -186,9 +196,18 @@ def _stand(layout: Layout, wall: str, at: float) -> None:
 
 
 BAYS: dict[str, tuple[float, Bay]] = {
-    "books": (1.4, _books), "media": (1.95, _media), "couch": (2.4, _couch), "light": (1.95, _light),
-    "dresser": (1.4, _dresser), "work": (1.6, _work), "music": (1.6, _music), "cold": (0.9, _cold),
-    "pile": (1.4, _pile), "art": (1.5, _art), "rest": (1.9, _rest), "corner": (0.95, _corner),
+    "books": (1.4, _books),
+    "media": (1.95, _media),
+    "couch": (2.4, _couch),
+    "light": (1.95, _light),
+    "dresser": (1.4, _dresser),
+    "work": (1.6, _work),
+    "music": (1.6, _music),
+    "cold": (0.9, _cold),
+    "pile": (1.4, _pile),
+    "art": (1.5, _art),
+    "rest": (1.9, _rest),
+    "corner": (0.95, _corner),
     "stand": (0.6, _stand),
 }
 
@@ -200,14 +219,20 @@ def _dining(layout: Layout) -> None:
     size = (1.2, 0.75, 1.2) if round_ else (1.5, 0.75, 0.86)
     table = layout.put("table", size, MIDDLE, 0.08, 0.0, y=RUG + 0.001)
     seed = int(layout.rng.integers(1 << 16))
-    places = [(0.0, size[2] / 2 + 0.36, 180.0), (0.0, -size[2] / 2 - 0.36, 0.0),
-              (size[0] / 2 + 0.36, 0.0, -90.0), (-size[0] / 2 - 0.36, 0.0, 90.0)]
+    places = [
+        (0.0, size[2] / 2 + 0.36, 180.0),
+        (0.0, -size[2] / 2 - 0.36, 0.0),
+        (size[0] / 2 + 0.36, 0.0, -90.0),
+        (-size[0] / 2 - 0.36, 0.0, 90.0),
+    ]
     if not round_:
         places = [(x, z, t) for x in (-0.36, 0.36) for _, z, t in places[:2]] + places[2:3]
     for x, z, turn in places[: int(layout.rng.integers(3, len(places) + 1))]:
         layout.put("chair", (0.46, 0.94, 0.5), MIDDLE + x, 0.08 + z, turn, y=RUG + 0.001, seed=seed)
     if table:
-        layout.on(table, "vase", (0.24, layout.uniform(0.36, 0.6), 0.24), layout.uniform(-0.15, 0.15))
+        layout.on(
+            table, "vase", (0.24, layout.uniform(0.36, 0.6), 0.24), layout.uniform(-0.15, 0.15)
+        )
 
 
 def _lounge(layout: Layout) -> None:
@@ -282,10 +307,21 @@ def _door(layout: Layout, at: float) -> None:
 def _people(layout: Layout) -> None:
     """Stand two to four people where there is room, turned roughly towards open floor."""
     spots = [
-        (-2.85, -1.2, -60.0), (-0.3, -1.15, 50.0), (-0.3, 1.35, 40.0), (-2.9, 1.35, -30.0),
-        (-1.4, -2.7, 0.0), (1.1, -2.5, 10.0), (4.3, -1.75, -20.0), (1.25, -0.9, 0.0),
-        (1.2, 0.6, -30.0), (-4.45, -0.6, 70.0), (-4.4, 1.2, 100.0), (3.0, 2.85, 180.0),
-        (-0.6, 2.95, 185.0), (-3.4, -2.7, 10.0), (4.4, -0.2, -60.0),
+        (-2.85, -1.2, -60.0),
+        (-0.3, -1.15, 50.0),
+        (-0.3, 1.35, 40.0),
+        (-2.9, 1.35, -30.0),
+        (-1.4, -2.7, 0.0),
+        (1.1, -2.5, 10.0),
+        (4.3, -1.75, -20.0),
+        (1.25, -0.9, 0.0),
+        (1.2, 0.6, -30.0),
+        (-4.45, -0.6, 70.0),
+        (-4.4, 1.2, 100.0),
+        (3.0, 2.85, 180.0),
+        (-0.6, 2.95, 185.0),
+        (-3.4, -2.7, 10.0),
+        (4.4, -0.2, -60.0),
     ]
     wanted = 2 + int(layout.rng.integers(3))
     seeds = layout.rng.permutation(64)
@@ -301,8 +337,12 @@ def _people(layout: Layout) -> None:
 def _extras(layout: Layout) -> None:
     """Scatter a few small things where room is left."""
     width, _, depth = layout.room
-    sizes = {"stool": (0.4, 0.48, 0.4), "crate": (0.5, 0.42, 0.42), "plant": (0.6, 0.95, 0.6),
-             "vase": (0.34, 0.75, 0.34)}
+    sizes = {
+        "stool": (0.4, 0.48, 0.4),
+        "crate": (0.5, 0.42, 0.42),
+        "plant": (0.6, 0.95, 0.6),
+        "vase": (0.34, 0.75, 0.34),
+    }
     left = 4
     for _ in range(14):
         if left:
@@ -319,13 +359,13 @@ def _skirting(layout: Layout, door: float) -> None:
     board = kit.material("plain", kit.pick(["#ece8de", "#5b3a22", "#d8d4c8", "#3d2a20"]))
     for wall in ("north", "east", "south", "west"):
         length = layout.room[0] if wall in ("north", "south") else layout.room[2]
-        gap = (door - 0.53, door + 0.53) if wall == "east" else (9.0, 9.0)
-        if layout.mirror < 0:
-            gap = (-gap[1], -gap[0])
+        ends = [-length / 2 + 0.02, length / 2 - 0.02]
+        if wall == "east":
+            middle = door * layout.mirror
+            ends[1:1] = [middle - 0.53, middle + 0.53]
         b = Builder()
-        for x0, x1 in ((-length / 2 + 0.02, min(gap[0], length / 2 - 0.02)), (gap[1], length / 2 - 0.02)):
-            if x1 > x0:
-                b.box((x0, 0, 0.002), (x1, 0.09, 0.016), board, bevel=0, skip="yz")
+        for x0, x1 in zip(ends[::2], ends[1::2], strict=True):
+            b.box((x0, 0, 0.002), (x1, 0.09, 0.016), board, bevel=0, skip="yz")
         x, z, turn = layout.wall_place(wall, 0.0, 0.0)
         piece = Piece(b.mesh(), None, f"skirting/{wall}", dict(kit.textures))
         layout.add(piece, "skirting", layout.pose(x, 0, z, turn), (length, 0.09, 0.016))

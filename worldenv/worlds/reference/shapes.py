@@ -93,15 +93,17 @@ class Builder:
         Without ``repeat`` the texture is fitted once over it.
         """
         o, a, b = (np.asarray(e, dtype=np.float64) for e in (corner, edge_u, edge_v))
-        s, t = np.meshgrid(np.linspace(0, 1, cells[0] + 1), np.linspace(0, 1, cells[1] + 1))
-        s, t = s.ravel(), t.ravel()
+        s, t = _unit_grid(*cells).T
         points = o + s[:, None] * a + t[:, None] * b
         size = (1.0, 1.0)
         if repeat is not None:
             size = (float(np.linalg.norm(a)) / repeat, float(np.linalg.norm(b)) / repeat)
         self.add(
-            points, np.stack([s * size[0], (1 - t) * size[1]], axis=1), _mesh_grid(*cells),
-            material, pose,
+            points,
+            np.stack([s * size[0], (1 - t) * size[1]], axis=1),
+            _mesh_grid(*cells),
+            material,
+            pose,
         )
 
     def box(
@@ -192,8 +194,12 @@ class Builder:
         length = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(line, axis=0), axis=1))])
         radius, height = line[:, 0][:, None], line[:, 1][:, None]
         points = np.stack(
-            [radius * np.sin(angle), np.broadcast_to(height, (len(line), sides + 1)),
-             radius * np.cos(angle)], axis=-1,
+            [
+                radius * np.sin(angle),
+                np.broadcast_to(height, (len(line), sides + 1)),
+                radius * np.cos(angle),
+            ],
+            axis=-1,
         ).reshape(-1, 3)
         if repeat is None:
             u = np.broadcast_to(angle / (2 * np.pi), (len(line), sides + 1))
@@ -249,7 +255,10 @@ class Builder:
         frame[:3, 3] = centre
         profile = [(max(float(np.cos(a)), 0.0), float(np.sin(a))) for a in angle]
         self.lathe(
-            profile, material, sides=sides, repeat=repeat,
+            profile,
+            material,
+            sides=sides,
+            repeat=repeat,
             pose=frame if pose is None else pose @ frame,
         )
 
@@ -359,7 +368,7 @@ def _chamfer_faces() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[
             d = c + (4, 2, 1)[axis]
             a, b = (axis + 1) % 3, (axis + 2) % 3
             quad = [3 * c + a, 3 * c + b, 3 * d + b, 3 * d + a]
-            if sign[a] * sign[b] > 0:
+            if sign[a] * sign[b] < 0:
                 quad = quad[::-1]
             faces += [[quad[0], quad[1], quad[2]], [quad[0], quad[2], quad[3]]]
     return signs, 1 - np.eye(3), np.array(faces)
@@ -387,7 +396,8 @@ def _cube(cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return integer points (n, 3) on a cube's surface, welded, and outward faces (m, 3)."""
     line = np.arange(cells + 1)
     s, t = np.meshgrid(line, line)
-    points, faces = [], []
+    points: list[NDArray[np.int64]] = []
+    faces: list[NDArray[np.int64]] = []
     for axis in range(3):
         for side in (0, cells):
             p = np.empty((s.size, 3), dtype=np.int64)

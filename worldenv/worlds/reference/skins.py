@@ -45,7 +45,9 @@ def face(rng: np.random.Generator, tone: str, hair: str, lips: str, style: str) 
     lashes = np.exp(-(((side - EYE_U) / 0.04) ** 4) - ((v - EYE_V + 0.017) / 0.006) ** 2)
     image = blend(image, base * 0.2, 0.7 * lashes)
     arch = 0.448 - 0.012 * np.cos((side - EYE_U) * 30)
-    brow = np.clip(1.2 - (abs(side - EYE_U) / 0.05) ** 3, 0, 1) * np.exp(-(((v - arch) / 0.0085) ** 2))
+    brow = np.clip(1.2 - (abs(side - EYE_U) / 0.05) ** 3, 0, 1) * np.exp(
+        -(((v - arch) / 0.0085) ** 2)
+    )
     image = blend(image, colour(hair) * 0.7, 0.95 * brow * (0.7 + 0.6 * noise(rng, 256, 100)))
     if style in ("stubble", "beard"):
         jaw = np.clip((v - 0.645 - 0.25 * np.clip(0.09 - side, 0, 1) * (v < 0.66)) / 0.03, 0, 1)
@@ -57,8 +59,14 @@ def face(rng: np.random.Generator, tone: str, hair: str, lips: str, style: str) 
         lip = np.clip(1.3 - (side / 0.06) ** 2, 0, 1) * np.exp(-(((v - 0.652) / 0.014) ** 2))
         image = blend(image, colour(hair) * 0.75, 0.9 * lip)
     if style == "old":
-        folds = np.exp(-(((side - 0.06 - 0.35 * (v - 0.6)) / 0.006) ** 2)) * ((v > 0.59) & (v < 0.68))
-        lines = np.exp(-((((v - 0.39) * 45) % 1 - 0.5) / 0.16) ** 2) * ((v > 0.37) & (v < 0.43)) * (side < 0.1)
+        folds = np.exp(-(((side - 0.06 - 0.35 * (v - 0.6)) / 0.006) ** 2)) * (
+            (v > 0.59) & (v < 0.68)
+        )
+        lines = (
+            np.exp(-(((((v - 0.39) * 45) % 1 - 0.5) / 0.16) ** 2))
+            * ((v > 0.37) & (v < 0.43))
+            * (side < 0.1)
+        )
         image = blend(image, base * 0.6, 0.5 * folds + 0.35 * lines)
     bow = MOUTH_V - 0.004 * np.cos(side * 90)
     mouth = np.clip(1.25 - (side / 0.058) ** 2, 0, 1) * np.exp(-(((v - bow) / 0.015) ** 4))

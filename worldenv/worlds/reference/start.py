@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
 from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
-from worldenv.worlds.reference.scene import Scene, View
+from worldenv.worlds.reference.scene import Instance, Scene, View
 from worldenv.worlds.reference.views import (
     Array,
     box_of,
@@ -21,16 +23,39 @@ from worldenv.worlds.reference.views import (
     walked,
 )
 
-TURNING = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud", "worldmembench:dynamic",
-           "mbench:exit_reenter(motion=yaw)")
+TURNING = (
+    "worldmembench:lrlr",
+    "worldmembench:lrlrlr",
+    "worldmembench:lrud",
+    "worldmembench:dynamic",
+    "mbench:exit_reenter(motion=yaw)",
+)
 NOT_TARGETS = ("wall", "floor", "ceiling", "ceiling light", "skirting", "doorway", "rug")
 MIN_SHARE = 0.015
+LANDMARKS = (
+    "armchair",
+    "bookshelf",
+    "piano",
+    "refrigerator",
+    "barrel",
+    "plant",
+    "desk",
+    "television",
+    "lamp",
+    "chair",
+    "cabinet",
+    "bed",
+    "sofa",
+)
+
+Free = Callable[[float, float], bool]
+Look = Callable[[str, Array], View]
 
 
 def line(points: list[tuple[float, float]]) -> Array:
     """Return camera poses (n, 4, 4) every 10 cm along (x, z) corners in frame-0 coordinates."""
     places = [np.zeros(2)]
-    for a, b in zip(points[:-1], points[1:], strict=True):
+    for a, b in pairwise(points):
         count = int(np.ceil(np.hypot(b[0] - a[0], b[1] - a[1]) / 0.1))
         places += [np.array(a) + (np.array(b) - a) * (i + 1) / count for i in range(count)]
     poses = np.tile(np.eye(4), (len(places), 1, 1))
@@ -72,9 +97,9 @@ def find_views(scene: Scene) -> Scene:
             if share < MIN_SHARE:
                 continue
             near = np.linalg.norm(boxes[thing.name].mean(axis=0) - pose[:3, 3])
-            others = np.array([
-                boxes[o.name] for o in things if o is not thing and o.category not in NOT_TARGETS
-            ])
+            others = np.array(
+                [boxes[o.name] for o in things if o is not thing and o.category not in NOT_TARGETS]
+            )
             sight = in_sight(boxes[thing.name], pose[:3, 3], others)
             if sight > 0.7 and near < 7:
                 person = 2.0 if thing.category == "person" else 1.0
@@ -102,9 +127,9 @@ def find_views(scene: Scene) -> Scene:
     ]
     people = [i for i in things if i.category == "person"]
     for person in people:
-        found = _face(person.pose, free, lambda pose, p=person: p.name in look("", pose).targets)
-        if found is not None:
-            views.append(look(person.name, found))
+        facing = _face(person, free, look)
+        if facing is not None:
+            views.append(facing)
     pairs = _pair(people, free, look)
     if pairs is not None:
         views.append(pairs)
@@ -112,18 +137,15 @@ def find_views(scene: Scene) -> Scene:
     for thing in wanted:
         if len(views) >= 16:
             break
-        found = _face(thing.pose, free, lambda pose, t=thing: t.name in look("", pose).targets)
-        if found is not None:
-            views.append(look(thing.name, found))
+        facing = _face(thing, free, look)
+        if facing is not None:
+            views.append(facing)
     return replace(scene, views=tuple(views))
 
 
-LANDMARKS = ("armchair", "bookshelf", "piano", "refrigerator", "barrel", "plant", "desk", "television",
-             "lamp", "chair", "cabinet", "bed", "sofa")
-
-
-def _face(pose, free, good):  # type: ignore[no-untyped-def]
-    """Return a camera in front of a thing, 2.2 to 3.4 m off, that sees it well, or None."""
+def _face(thing: Instance, free: Free, look: Look) -> View | None:
+    """Return a view from in front of a thing, 2.2 to 3.4 m off, that sees it well, or None."""
+    pose = thing.pose
     x, z = pose[0, 3], pose[2, 3]
     front = np.degrees(np.arctan2(pose[0, 2], pose[2, 2]))
     for distance in (2.4, 2.9, 3.4, 2.0):
@@ -132,15 +154,15 @@ def _face(pose, free, good):  # type: ignore[no-untyped-def]
             cx, cz = x + distance * np.sin(a), z + distance * np.cos(a)
             if free(cx, cz):
                 heading = np.degrees(np.arctan2(x - cx, -(z - cz))) + (6 if off > 0 else -6)
-                view = camera_at(cx, cz, heading)
-                if good(view):
+                view = look(thing.name, camera_at(cx, cz, heading))
+                if thing.name in view.targets:
                     return view
     return None
 
 
-def _pair(people, free, look):  # type: ignore[no-untyped-def]
+def _pair(people: list[Instance], free: Free, look: Look) -> View | None:
     """Return a view of two or more people at once, or None."""
-    best = None
+    best: tuple[float, View] | None = None
     for x in np.arange(-4.8, 4.9, 0.6):
         for z in np.arange(-3.2, 3.3, 0.6):
             if not free(x, z):

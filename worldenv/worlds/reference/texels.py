@@ -19,6 +19,12 @@ def _linear_of_srgb() -> NDArray[np.float32]:
     return linear.astype(np.float32)
 
 
+def _linear_of_eighths() -> NDArray[np.float32]:
+    code = np.minimum((np.arange(2048) + 0.5) / 8.0, 255.0) / 255.0
+    linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
+    return linear.astype(np.float32)
+
+
 def _srgb_of_linear(entries: int) -> NDArray[np.uint8]:
     linear = np.arange(entries) / (entries - 1.0)
     code = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
@@ -27,6 +33,9 @@ def _srgb_of_linear(entries: int) -> NDArray[np.uint8]:
 
 LINEAR = _linear_of_srgb()
 """Linear value in [0, 1] of each sRGB code, shape (256,) (IEC 61966-2-1)."""
+
+FINE_LINEAR = _linear_of_eighths()
+"""Linear value of sRGB codes in eighths of a code, taken in the middle, shape (2048,)."""
 
 ENCODE = _srgb_of_linear(8192)
 """sRGB code of linear values, evenly spaced over [0, 1], shape (8192,)."""

@@ -134,7 +134,7 @@ def grid(size: int) -> tuple[Image, Image]:
 
 def _joint(distance: Image, width: float) -> Image:
     """Return 1 inside a piece and 0 in the joint, from distances to its edge."""
-    return np.clip(distance / width, 0, 1)
+    return np.asarray(np.clip(distance / width, 0, 1))
 
 
 @painter
@@ -177,8 +177,8 @@ def wallpaper(rng: np.random.Generator, ground: str, figure: str, style: str) ->
         s, t = x + flip * 0.5 * y, y - flip * 0.5 * x
         mask = (abs(s) < 0.2 * np.cos(np.clip(t * 2.6, -1.57, 1.57))) & (abs(s) > 0.012)
     else:
-        x, y = (u * 7 + 0.5 * (np.floor(v * 7) % 2)) % 1 - 0.5, (v * 7) % 1 - 0.5
-        radius = np.hypot(x, y)
+        c, d = (u * 7 + 0.5 * (np.floor(v * 7) % 2)) % 1 - 0.5, (v * 7) % 1 - 0.5
+        radius = np.hypot(c, d)
         mask = (radius < 0.13) | (abs(radius - 0.3) < 0.05)
     soft = 0.9 * np.asarray(mask, dtype=float)
     return shade(blend(colour(ground), colour(figure), soft), 0.92 + 0.16 * fractal(rng, 512, 6))
@@ -206,7 +206,7 @@ def _grain(rng: np.random.Generator, size: int, rows: int) -> Image:
     flow = noise(rng, size, 3, rows * 2) + 0.4 * noise(rng, size, 6, rows * 8)
     rings = 0.5 + 0.5 * np.sin(flow * 38)
     fibres = noise(rng, size, 8, size // 3)
-    return 0.45 * rings + 0.55 * fibres
+    return np.asarray(0.45 * rings + 0.55 * fibres)
 
 
 @painter
@@ -277,7 +277,9 @@ def ceiling(rng: np.random.Generator, tone: str, style: str) -> Image:
     u, v = grid(256)
     speckle = 0.95 + 0.07 * noise(rng, 256, 128) + 0.04 * fractal(rng, 256, 4)
     if style == "tiles":
-        edge = np.minimum(np.minimum(u * 2 % 1, 1 - u * 2 % 1), np.minimum(v * 2 % 1, 1 - v * 2 % 1))
+        edge = np.minimum(
+            np.minimum(u * 2 % 1, 1 - u * 2 % 1), np.minimum(v * 2 % 1, 1 - v * 2 % 1)
+        )
         speckle = speckle * (0.72 + 0.28 * _joint(edge, 0.025))
     elif style == "boards":
         edge = np.minimum(v * 8 % 1, 1 - v * 8 % 1)

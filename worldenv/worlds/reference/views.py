@@ -61,7 +61,9 @@ def project(points: Array, pose: Array, fov: float = 75.0, aspect: float = 1.0) 
     depth = local[:, 2]
     focal = 1 / np.tan(np.radians(fov) / 2)
     safe = np.maximum(depth, 1e-6)
-    return np.stack([focal * local[:, 0] / safe, focal * aspect * local[:, 1] / safe, depth], axis=1)
+    return np.stack(
+        [focal * local[:, 0] / safe, focal * aspect * local[:, 1] / safe, depth], axis=1
+    )
 
 
 def frame_box(instance: Instance, pose: Array, fov: float = 75.0) -> Array | None:

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from worldenv.worlds.reference import cabinetry, fixtures, objects, seats
+from worldenv.worlds.reference.furniture import MAKERS, make
+from worldenv.worlds.reference.shapes import bounds
+
+assert cabinetry and fixtures and objects and seats
+
+SIZES = {
+    "chair": (0.48, 0.95, 0.52),
+    "stool": (0.42, 0.5, 0.4),
+    "armchair": (0.9, 0.85, 0.88),
+    "sofa": (2.1, 0.85, 0.92),
+    "bed": (1.6, 1.1, 1.9),
+    "table": (1.3, 0.75, 1.2),
+    "desk": (1.5, 0.74, 0.7),
+    "cabinet": (1.2, 0.9, 0.45),
+    "bookshelf": (1.2, 2.0, 0.34),
+    "piano": (1.4, 1.2, 0.62),
+    "refrigerator": (0.7, 1.8, 0.68),
+    "lamp": (0.45, 1.6, 0.45),
+    "plant": (0.8, 1.3, 0.8),
+    "vase": (0.24, 0.5, 0.24),
+    "television": (1.2, 0.75, 0.25),
+    "monitor": (0.6, 0.5, 0.2),
+    "barrel": (0.58, 0.88, 0.58),
+    "crate": (0.6, 0.5, 0.5),
+    "rug": (2.4, 0.012, 1.7),
+    "ball": (0.6, 0.6, 0.6),
+    "painting": (0.9, 0.7, 0.035),
+    "clock": (0.4, 0.4, 0.05),
+    "window": (1.7, 1.5, 0.16),
+    "doorway": (1.04, 2.12, 0.1),
+    "door": (0.86, 2.02, 0.04),
+    "radiator": (1.0, 0.6, 0.14),
+    "shelf": (0.9, 0.46, 0.22),
+}
+
+
+def test_there_are_at_least_fourteen_kinds():
+    assert len(MAKERS) >= 14 and set(MAKERS) == set(SIZES)
+
+
+@pytest.mark.parametrize("category", sorted(SIZES))
+def test_pieces_keep_to_their_size_and_vary(category):
+    size = np.array(SIZES[category])
+    looks = set()
+    for seed in range(8):
+        piece = make(category, seed, tuple(size))
+        mesh = piece.mesh
+        assert np.isfinite(mesh.vertices).all() and np.isfinite(mesh.uv).all()
+        assert mesh.faces.min() >= 0 and mesh.faces.max() < len(mesh.vertices)
+        assert len(mesh.face_material) == len(mesh.faces) <= 4600
+        assert {m.texture for m in mesh.materials} <= set(piece.textures)
+        low, high = bounds(mesh)
+        assert low[1] > -1e-6
+        # Handles, papers and brims may stand out a little.
+        assert (high - low <= size + 0.115).all(), (seed, high - low)
+        if piece.coarse is not None:
+            assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)
+            assert {m.texture for m in piece.coarse.materials} <= set(piece.textures)
+            assert abs(bounds(piece.coarse) - bounds(mesh)).max() < 0.15
+        looks.add((len(mesh.faces), tuple(sorted(m.texture for m in mesh.materials))))
+    assert len(looks) >= 6
+
+
+def test_equal_seeds_make_equal_pieces():
+    one, two = make("plant", 5, SIZES["plant"]), make("plant", 5, SIZES["plant"])
+    assert np.array_equal(one.mesh.vertices, two.mesh.vertices)
+    assert one.mesh.materials == two.mesh.materials and one.variant == two.variant

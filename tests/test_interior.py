@@ -1,0 +1,196 @@
+import subprocess
+import sys
+import time
+from collections import Counter
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from worldenv.worlds.reference.interior import build, reimagine
+from worldenv.worlds.reference.rooms import BALL
+from worldenv.worlds.reference.start import WALKS
+from worldenv.worlds.reference.views import (
+    box_of,
+    frame_box,
+    free_way,
+    plan_boxes,
+    room_of,
+    share_of_frame,
+    walked,
+)
+
+SEEDS = (0, 3, 8)
+# The leaf hangs in its frame; papers raise the box of a desk beside what stands on it.
+ALLOWED = [{"doorway", "door"}, {"desk", "monitor"}, {"desk", "lamp"}, {"skirting"}]
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return {seed: build(seed) for seed in SEEDS}
+
+
+def fingerprint(scene):
+    import zlib
+
+    total = 0
+    for i in scene.instances:
+        for part in (i.mesh.vertices, i.mesh.uv, i.mesh.faces, i.pose):
+            total = zlib.crc32(np.ascontiguousarray(part).tobytes(), total)
+    for key in sorted(scene.textures):
+        total = zlib.crc32(scene.textures[key].tobytes(), zlib.crc32(key.encode(), total))
+    return total
+
+
+def test_another_process_builds_the_same(scenes):
+    code = (
+        "import sys; sys.path.insert(0, 'tests');"
+        "from test_interior import fingerprint;"
+        "from worldenv.worlds.reference.interior import build;"
+        "print(fingerprint(build(3)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert int(done.stdout) == fingerprint(scenes[3])
+
+
+def test_scenes_are_rich_and_of_sane_size(scenes):
+    for scene in scenes.values():
+        kinds = Counter(i.category for i in scene.instances)
+        assert len(kinds) >= 20 and kinds["person"] >= 2 and kinds["wall"] == 4
+        triangles = sum(len(i.mesh.faces) for i in scene.instances)
+        assert 20_000 < triangles < 60_000
+        assert len(scene.views) >= 5 and scene.lamps
+        for i in scene.instances:
+            for mesh in (i.mesh, i.coarse):
+                if mesh is not None:
+                    assert {m.texture for m in mesh.materials} <= set(scene.textures)
+            assert not i.flat or len(i.mesh.faces) <= 12
+    assert len({fingerprint(s) for s in scenes.values()}) == len(scenes)
+
+
+def test_ids_and_names_are_unique(scenes):
+    for scene in scenes.values():
+        ids = [i.id for i in scene.instances]
+        assert ids == sorted(set(ids)) and min(ids) >= 1
+        assert len({i.name for i in scene.instances}) == len(ids)
+
+
+def test_nothing_intersects_and_everything_is_inside(scenes):
+    for scene in scenes.values():
+        room = room_of(scene)
+        things = [i for i in scene.instances if not i.flat]
+        boxes = [box_of(i) for i in things]
+        for thing, box in zip(things, boxes, strict=True):
+            assert (box[0, [0, 2]] >= room[0] - 1e-6).all(), thing.name
+            assert (box[1, [0, 2]] <= room[1] + 1e-6).all(), thing.name
+        for (a, p), (b, q) in combinations(zip(things, boxes, strict=True), 2):
+            pair = {a.category, b.category}
+            if pair in ALLOWED:
+                continue
+            overlap = np.minimum(p[1], q[1]) - np.maximum(p[0], q[0])
+            if "skirting" in pair:  # The box of a skirting with a gap also spans the gap.
+                overlap[1] -= 0.09 * ("doorway" in pair or "door" in pair)
+            assert overlap.min() < 0.004, (a.name, b.name, overlap)
+
+
+def test_views_have_the_room_they_promise(scenes):
+    for scene in scenes.values():
+        obstacles, room = plan_boxes(scene.instances), room_of(scene)
+        promised = Counter(s for v in scene.views for s in v.scripts)
+        for script, walk in WALKS.items():
+            if "exit_reenter" not in script:
+                assert promised[script] >= 1, script
+            for view in scene.views:
+                if script in view.scripts:
+                    assert free_way(walked(scene, view.pose, walk), obstacles, room)
+        for view in scene.views:
+            assert free_way(view.pose[None, [0, 2], 3], obstacles, room), view.name
+            for name in view.targets:
+                rectangle = frame_box(scene.instance(name), view.pose)
+                assert abs(rectangle).max() <= 1 and share_of_frame(rectangle) >= 0.015
+
+
+def test_reimagined_things_keep_their_place_and_look_different(scenes):
+    scene = scenes[0]
+    for instance in scene.instances:
+        if instance.category in ("skirting", "ceiling light"):
+            continue
+        new, added = reimagine(scene, instance, 5)
+        assert (new.id, new.name, new.category) == (instance.id, instance.name, instance.category)
+        assert np.array_equal(new.pose, instance.pose) and new.variant != instance.variant
+        assert {m.texture for m in new.mesh.materials} != {
+            m.texture for m in instance.mesh.materials
+        }
+        assert not set(added) & set(scene.textures)
+        other = scene.with_instance(new, added)
+        assert {m.texture for m in new.mesh.materials} <= set(other.textures)
+        again, _ = reimagine(scene, instance, 5)
+        assert again.variant == new.variant and np.array_equal(again.mesh.uv, new.mesh.uv)
+        if instance.category not in ("plant", "vase", "lamp", "rug", "crate", "table", "person"):
+            grown = box_of(new)[1] - box_of(instance)[1]
+            assert grown.max() < 0.16, instance.name
+
+
+def test_building_and_reimagining_are_quick(scenes):
+    started = time.process_time()
+    build(21)
+    assert time.process_time() - started < 4
+    times = []
+    for instance in scenes[0].instances[::4]:
+        if instance.category not in ("skirting", "ceiling light"):
+            started = time.process_time()
+            reimagine(scenes[0], instance, 77)
+            times.append(time.process_time() - started)
+    assert np.median(times) < 0.1
+
+
+def test_the_ball_rolls_without_slipping_and_comes_to_rest():
+    scene = build(3, event="ball_rolls_off")
+    event, ball = scene.event, scene.instance("ball-1")
+    assert event.instance == ball.id and ball.moves and event.mechanism == "moving"
+    assert np.allclose(event.pose(0), ball.pose) and event.progress(0) == 0
+    assert event.progress(event.duration) == 1 and 7.5 < event.duration < 18
+    ts = np.linspace(0, event.duration, 60)
+    centres = np.array([event.pose(t) @ [0, BALL, 0, 1] for t in ts])[:, :3]
+    assert np.allclose(centres[:, 1], BALL)
+    assert (np.diff([event.progress(t) for t in ts]) > 0).all()
+    steps = np.linalg.norm(np.diff(centres, axis=0), axis=1)
+    assert (np.diff(steps) < 1e-9).all()
+    # The lowest point stands still: its velocity is that of the centre plus the spin.
+    t, h = 3.0, 1e-5
+    contact = np.linalg.inv(event.pose(t)) @ [
+        *(event.pose(t) @ [0, BALL, 0, 1])[:3] - [0, BALL, 0],
+        1,
+    ]
+    velocity = (event.pose(t + h) @ contact - event.pose(t - h) @ contact) / (2 * h)
+    assert np.linalg.norm(velocity[:3]) < 1e-4
+    still = [i for i in scene.instances if i.name != "ball-1"]
+    obstacles = [box_of(i) for i in still if not i.flat and box_of(i)[1, 1] > 0.02]
+    for centre in centres:
+        for box in obstacles:
+            nearest = np.clip(centre, box[0], box[1])
+            assert np.linalg.norm(centre - nearest) > BALL - 1e-3
+
+
+def test_the_door_swings_about_its_hinge():
+    scene = build(3, event="door_opens")
+    event, door = scene.event, scene.instance("door-1")
+    assert door.moves and event.mechanism == "opening" and event.instance == door.id
+    hinge = [event.pose(t)[:3, 3] for t in (0, 4, event.duration)]
+    assert np.allclose(hinge, hinge[0])
+    edge = np.array([event.pose(t) @ [0.86, 1, 0, 1] for t in (0, event.duration)])[:, :3]
+    assert np.linalg.norm(edge[1] - edge[0]) > 0.7
+    inward = abs(edge[1]) < abs(edge[0])
+    assert inward[0]
+    assert np.array_equal(event.pose(event.duration), event.pose(event.duration + 9))
+
+
+def test_the_event_changes_nothing_else(scenes):
+    still, moving = scenes[3], build(3, event="door_opens")
+    assert [i.name for i in still.instances] == [i.name for i in moving.instances]
+    assert fingerprint(still) == fingerprint(moving)
+
+
+def test_unknown_events_are_refused():
+    with pytest.raises(ValueError, match="ball_rolls_off"):
+        build(0, event="explodes")

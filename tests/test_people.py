@@ -1,0 +1,61 @@
+import time
+
+import numpy as np
+import pytest
+
+from worldenv.worlds.reference.bodies import SCALP, Shell, body_count, load_body
+from worldenv.worlds.reference.people import make_person
+from worldenv.worlds.reference.shapes import bounds
+
+
+def test_there_are_many_bodies_of_both_sexes():
+    assert body_count() >= 6
+    male = [load_body(i).traits[0] > 0.5 for i in range(body_count())]
+    assert 2 <= sum(male) <= body_count() - 2
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_person_stands_on_the_floor_at_human_size(seed):
+    piece = make_person(seed)
+    low, high = bounds(piece.mesh)
+    assert abs(low[1]) < 0.012 and 1.45 < high[1] < 1.98
+    assert 0.4 < high[0] - low[0] < 0.85
+    assert 4000 <= len(piece.mesh.faces) <= 6800
+    assert len(piece.coarse.faces) < 0.45 * len(piece.mesh.faces)
+    assert np.isfinite(piece.mesh.vertices).all() and np.isfinite(piece.mesh.uv).all()
+    assert {m.texture for m in piece.mesh.materials} <= set(piece.textures)
+
+
+def test_people_differ():
+    looks = {tuple(sorted(make_person(s).textures)) for s in range(40)}
+    assert len(looks) == 40
+
+
+def test_faces_look_outward():
+    """Seen from the front, most of what faces the eye lies before what faces away."""
+    mesh = make_person(3).mesh
+    p = mesh.vertices[mesh.faces].astype(float)
+    n = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+    assert (p[:, 0] * n).sum() / 6 > 0.03
+
+
+def test_cut_keeps_the_surface():
+    body = load_body(0)
+    shell = Shell(body.rows, body.faces[body.parts == 0])
+    low, high = shell.cut(shell.column(SCALP))
+
+    def area(s):
+        p = s.rows[s.faces][..., :3]
+        return np.linalg.norm(np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]), axis=1).sum() / 2
+
+    assert area(low) > 0 and area(high) > 0
+    assert abs(area(low) + area(high) - area(shell)) < 1e-6
+    assert (low.rows[low.faces][..., SCALP] < 1e-6).all()
+    assert (high.rows[high.faces][..., SCALP] > -1e-6).all()
+
+
+def test_a_person_is_made_quickly():
+    make_person(1)
+    started = time.process_time()
+    make_person(17)
+    assert time.process_time() - started < 0.3
