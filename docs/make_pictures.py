@@ -1,0 +1,98 @@
+"""Make the pictures of the README and the sample video from Reference-v0."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import imageio_ffmpeg
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.camera import fov_of
+from worldenv.case import Case, load_script, load_suite
+from worldenv.env import WorldEnv
+from worldenv.rollout import load_poses
+from worldenv.world import Start
+from worldenv.worlds import load_world
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+SHOWN = (("V", 0), ("D1", 120), ("R1", 180), ("D2", 240), ("R2", 300))
+
+
+def walk(case: Case, faults: dict[str, float] | None) -> list[NDArray[np.uint8]]:
+    """Return the shown frames of an LRLR walk."""
+    world = load_world("Reference-v0", size=(320, 240), supersample=2, faults=faults)
+    env = WorldEnv(world, control="plan", case=case, script="worldmembench:lrlr")
+    frames = [env.reset(seed=0)[0]]
+    truncated = False
+    while not truncated:
+        frame, _, _, truncated, _ = env.step(0)
+        frames.append(frame)
+    env.close()
+    return [frames[i] for _, i in SHOWN]
+
+
+def write_walk(case: Case) -> None:
+    """Write the walk through a world that remembers above one that forgets."""
+    rows = [walk(case, None), walk(case, {"forget": 1.0})]
+    gap, head, side = 6, 26, 96
+    height, width = rows[0][0].shape[:2]
+    sheet = np.full(
+        (head + 2 * (height + gap), side + len(SHOWN) * (width + gap), 3), 255, np.uint8
+    )
+    for y, (name, row) in enumerate(zip(("remembers", "forgets"), rows, strict=True)):
+        top = head + y * (height + gap)
+        _write(sheet, name, (4, top + height // 2))
+        for x, frame in enumerate(row):
+            left = side + x * (width + gap)
+            sheet[top : top + height, left : left + width] = frame
+    for x, (phase, frame_index) in enumerate(SHOWN):
+        _write(sheet, f"{phase}, frame {frame_index}", (side + x * (width + gap) + 4, 18))
+    cv2.imwrite(str(IMAGES / "walk.png"), sheet[..., ::-1], [cv2.IMWRITE_PNG_COMPRESSION, 9])
+
+
+def _write(sheet: NDArray[np.uint8], text: str, at: tuple[int, int]) -> None:
+    cv2.putText(sheet, text, at, cv2.FONT_HERSHEY_SIMPLEX, 0.5, (40, 40, 40), 1, cv2.LINE_AA)
+
+
+def write_video(case: Case) -> None:
+    """Write ``examples/walk.mp4``, which shows what ``examples/poses.json`` says."""
+    path, K = load_poses(ROOT / "examples" / "poses.json")
+    assert K is not None
+    size = (round(2 * K[0, 2]), round(2 * K[1, 2]))
+    world = load_world("Reference-v0", size=size, fov=fov_of(K, size[0]), supersample=2)
+    world.reset(Start(scene=case.scene), seed=0, plan=None)
+    frames = [world.step(pose[None]).frames[0] for pose in path.poses]
+    world.close()
+    writer = imageio_ffmpeg.write_frames(
+        str(ROOT / "examples" / "walk.mp4"), size, fps=path.fps, macro_block_size=1, quality=7
+    )
+    writer.send(None)
+    for frame in frames:
+        writer.send(np.ascontiguousarray(frame))
+    writer.close()
+
+
+def write_report(run: Path) -> None:
+    """Write a picture of the top of a run's report, by headless Chromium."""
+    browser = shutil.which("chromium")
+    if browser is None:
+        sys.exit("chromium is needed for the picture of the report")
+    shot = IMAGES / "report.png"
+    command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+    command += ["--force-device-scale-factor=1", "--window-size=1240,1180"]
+    subprocess.run([*command, f"--screenshot={shot}", (run / "report.html").as_uri()], check=True)
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(exist_ok=True)
+    human = load_suite("worldmembench").cases["worldmembench/human/001"]
+    print(json.dumps(human.scene), len(load_script("worldmembench:lrlr").path()), "frames")
+    write_walk(human)
+    write_video(human)
+    if len(sys.argv) > 1:
+        write_report(Path(sys.argv[1]).resolve())
