@@ -213,6 +213,12 @@ def make_person(seed: int) -> Piece:
     return Piece(meshes[0], meshes[1], f"person/{seed}", textures)
 
 
+def same_body(first: str, second: str) -> bool:
+    """Return whether two variants (``person/seed``) wear their clothes on the same body."""
+    a, b = (int(v.rsplit("/", 1)[1]) for v in (first, second))
+    return a % body_count() == b % body_count()
+
+
 def _person(
     rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look, coarse: bool
 ) -> Mesh:
