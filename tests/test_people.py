@@ -61,6 +61,14 @@ def test_a_person_is_made_quickly():
     assert time.process_time() - started < 0.3
 
 
+def test_clothes_reach_below_the_hips():
+    for seed in range(40):
+        mesh = make_person(seed).mesh
+        cloth = np.array([m.texture.startswith("fabric") for m in mesh.materials])
+        low = mesh.vertices[mesh.faces[cloth[mesh.face_material]], 1].min()
+        assert low < 0.45 * mesh.vertices[:, 1].max(), seed
+
+
 def test_same_body():
     assert same_body("person/3", f"person/{3 + body_count()}") and not same_body(
         "person/3", "person/4"

@@ -255,7 +255,8 @@ def _person(
     if look.skirt:
         wear, legs = Shell(below.rows, below.faces[:0]), below
         skirt = Shell(rows, faces[parts == SKIRT])
-        top, end = skirt.column(HEIGHT).max(), skirt.column(HEIGHT).min()
+        heights = skirt.column(HEIGHT)[np.unique(skirt.faces)]
+        top, end = heights.max(), heights.min()
         _, skirt = skirt.cut(skirt.column(HEIGHT) - (top + (end - top) * look.skirt))
         _emit(b, skirt, look.bottom, cloth=False, out=0.016, repeat=r)
     _emit(b, wear, look.bottom, cloth=True, repeat=r)
