@@ -20,9 +20,9 @@ from simplify import simplify
 
 PARTS = ("head", "hand", "tights", "skirt", "eye")
 COUNTS = {
-    "head": (1300, 420),
-    "hand": (560, 160),
-    "tights": (2500, 700),
+    "head": (1050, 360),
+    "hand": (400, 130),
+    "tights": (1950, 600),
     "skirt": (420, 150),
     "eye": (140, 48),
 }

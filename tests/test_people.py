@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from worldenv.worlds.reference.bodies import SCALP, Shell, body_count, load_body
-from worldenv.worlds.reference.people import make_person
+from worldenv.worlds.reference.people import make_person, same_body
 from worldenv.worlds.reference.shapes import bounds
 
 
@@ -20,7 +20,7 @@ def test_person_stands_on_the_floor_at_human_size(seed):
     low, high = bounds(piece.mesh)
     assert abs(low[1]) < 0.012 and 1.45 < high[1] < 1.98
     assert 0.4 < high[0] - low[0] < 0.85
-    assert 4000 <= len(piece.mesh.faces) <= 6800
+    assert 3500 <= len(piece.mesh.faces) <= 6000
     assert len(piece.coarse.faces) < 0.45 * len(piece.mesh.faces)
     assert np.isfinite(piece.mesh.vertices).all() and np.isfinite(piece.mesh.uv).all()
     assert {m.texture for m in piece.mesh.materials} <= set(piece.textures)
@@ -59,3 +59,17 @@ def test_a_person_is_made_quickly():
     started = time.process_time()
     make_person(17)
     assert time.process_time() - started < 0.3
+
+
+def test_clothes_reach_below_the_hips():
+    for seed in range(40):
+        mesh = make_person(seed).mesh
+        cloth = np.array([m.texture.startswith("fabric") for m in mesh.materials])
+        low = mesh.vertices[mesh.faces[cloth[mesh.face_material]], 1].min()
+        assert low < 0.45 * mesh.vertices[:, 1].max(), seed
+
+
+def test_same_body():
+    assert same_body("person/3", f"person/{3 + body_count()}") and not same_body(
+        "person/3", "person/4"
+    )

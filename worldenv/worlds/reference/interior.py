@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.layout import Layout, make_piece
+from worldenv.worlds.reference.people import same_body
 from worldenv.worlds.reference.rooms import fill
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import Builder, bounds
@@ -80,6 +81,8 @@ def reimagine(
         elif instance.category in FITTINGS:
             piece = _repainted(instance, draw)
         else:
+            if instance.category == "person" and same_body(f"person/{draw}", instance.variant):
+                draw += 1
             piece = make_piece(instance.category, draw, size)
         fresh = {m.texture for m in piece.mesh.materials}
         if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:

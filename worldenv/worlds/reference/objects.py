@@ -202,7 +202,7 @@ def vase(kit: Kit, b: Builder, size: Size) -> Mesh:
         "urn": [(0.5, 0), (0.3, 0.12), (0.9, 0.55), (0.95, 0.75), (0.6, 0.9), (0.75, 1)],
     }[shape]
     knots = np.array(ratio)
-    at = np.linspace(0, 1, 14)
+    at = np.linspace(0, 1, 11)
     profile = [(0.0, 0.0)] + [
         (float(r * x), float(top * y))
         for x, y in zip(np.interp(at, knots[:, 1], knots[:, 0]), at, strict=True)
@@ -217,7 +217,7 @@ def vase(kit: Kit, b: Builder, size: Size) -> Mesh:
             a, lean = 2.4 * i, 0.8 * r * ((i % 3) + 1) / 3
             end = np.array([lean * np.sin(a), h * (0.85 + 0.04 * (i % 4)), lean * np.cos(a)])
             b.tube(np.array([[0, top * 0.7, 0], end]), 0.004, bark, sides=4)
-            b.ball(tuple(end - [0, 0.01, 0]), (0.025, 0.025, 0.025), bloom, sides=7, rings=5)
+            b.ball(tuple(end - [0, 0.01, 0]), (0.025, 0.025, 0.025), bloom, sides=6, rings=4)
     return b.mesh()
 
 
@@ -370,7 +370,7 @@ def ball(kit: Kit, b: Builder, size: Size) -> Mesh:
     skin = kit.material(
         "ball",
         first,
-        kit.pick(["#eeeeee", "#f0d040", "#202428"]),
+        kit.pick(["#eeeeee", "#f0d040", "#3f5568"]),
         kit.pick(["gores", "checks", "bands"]),
     )
     b.ball((0, r, 0), (r, r, r), skin, sides=24, rings=14)

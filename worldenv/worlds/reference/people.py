@@ -213,6 +213,12 @@ def make_person(seed: int) -> Piece:
     return Piece(meshes[0], meshes[1], f"person/{seed}", textures)
 
 
+def same_body(first: str, second: str) -> bool:
+    """Return whether two variants (``person/seed``) wear their clothes on the same body."""
+    a, b = (int(v.rsplit("/", 1)[1]) for v in (first, second))
+    return a % body_count() == b % body_count()
+
+
 def _person(
     rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look, coarse: bool
 ) -> Mesh:
@@ -249,7 +255,8 @@ def _person(
     if look.skirt:
         wear, legs = Shell(below.rows, below.faces[:0]), below
         skirt = Shell(rows, faces[parts == SKIRT])
-        top, end = skirt.column(HEIGHT).max(), skirt.column(HEIGHT).min()
+        heights = skirt.column(HEIGHT)[np.unique(skirt.faces)]
+        top, end = heights.max(), heights.min()
         _, skirt = skirt.cut(skirt.column(HEIGHT) - (top + (end - top) * look.skirt))
         _emit(b, skirt, look.bottom, cloth=False, out=0.016, repeat=r)
     _emit(b, wear, look.bottom, cloth=True, repeat=r)

@@ -72,6 +72,10 @@ def discs(rng: np.random.Generator) -> Image:
 def portrait(rng: np.random.Generator) -> Image:
     """A head and shoulders before a dark ground."""
     u, v = grid(256)
+    # The sitter's place, size and side differ, not only the colours.
+    scale, left = rng.uniform(0.8, 1.25), rng.choice([-1.0, 1.0])
+    u = 0.5 + (u - rng.uniform(0.38, 0.62)) * scale * left
+    v = 0.45 + (v - rng.uniform(0.4, 0.52)) * scale
     tones = _tones(rng, 4)
     strokes = 0.8 + 0.4 * noise(rng, 256, 30, 12)
     image = shade(tones[0] * 0.5, strokes * (1.25 - np.hypot(u - 0.4, v - 0.4)))
@@ -137,13 +141,13 @@ PAINTINGS = ("landscape", "blocks", "discs", "portrait", "stilllife", "strokes")
 @painter
 def outside(rng: np.random.Generator) -> Image:
     """What a window shows: sky, far hills or houses, trees."""
-    u, v = grid(512)
+    u, v = grid(256)
     sky = blend(np.array([0.42, 0.62, 0.88]), np.array([0.86, 0.92, 0.97]), v * 1.7)
-    image = blend(sky, np.array([1.0, 1.0, 1.0]), (fractal(rng, 512, 4, 5) - 0.5) * 4)
-    hills = 0.55 + 0.25 * (noise(rng, 512, 4, 1)[0] - 0.5)
+    image = blend(sky, np.array([1.0, 1.0, 1.0]), (fractal(rng, 256, 4, 5) - 0.5) * 4)
+    hills = 0.55 + 0.25 * (noise(rng, 256, 4, 1)[0] - 0.5)
     image = blend(
         image,
-        shade(np.array([0.47, 0.58, 0.62]), 0.9 + 0.2 * fractal(rng, 512, 8)),
+        shade(np.array([0.47, 0.58, 0.62]), 0.9 + 0.2 * fractal(rng, 256, 8)),
         (v - hills) * 80,
     )
     if rng.random() < 0.6:
@@ -159,11 +163,11 @@ def outside(rng: np.random.Generator) -> Image:
         wall = shade(wall, np.where(panes, 0.5, 1.0))
         image = blend(image, wall, (v - tops[i]) * 200)
     crowns = (
-        0.74 + 0.22 * (noise(rng, 512, 9, 1)[0] - 0.5) + 0.05 * (noise(rng, 512, 60, 1)[0] - 0.5)
+        0.74 + 0.22 * (noise(rng, 256, 9, 1)[0] - 0.5) + 0.05 * (noise(rng, 256, 50, 1)[0] - 0.5)
     )
     green = np.array([0.25, 0.42, 0.16]) * rng.uniform(0.8, 1.3, 3)
-    image = blend(image, shade(green, 0.45 + 0.9 * fractal(rng, 512, 20, 4)), (v - crowns) * 60)
-    lawn = shade(np.array([0.45, 0.58, 0.25]), 0.8 + 0.4 * noise(rng, 512, 60, 90))
+    image = blend(image, shade(green, 0.45 + 0.9 * fractal(rng, 256, 20, 4)), (v - crowns) * 60)
+    lawn = shade(np.array([0.45, 0.58, 0.25]), 0.8 + 0.4 * noise(rng, 256, 60, 90))
     return blend(image, lawn, (v - 0.9) * 60)
 
 

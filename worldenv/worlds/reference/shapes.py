@@ -12,6 +12,9 @@ from worldenv.worlds.reference.scene import Material, Mesh
 
 Vector = Sequence[float]
 
+THIN = 0.032
+"""Boxes thinner than this, in metres, get no chamfer."""
+
 
 def placed(
     x: float = 0.0, y: float = 0.0, z: float = 0.0, turn: float = 0.0, tilt: float = 0.0
@@ -132,7 +135,9 @@ class Builder:
         """
         lo, hi = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         size = hi - lo
-        edge = 0.0 if self.coarse else min(bevel, 0.3 * float(size.min()))
+        # A chamfer costs 44 triangles, and is not seen on laths, handles and boards.
+        sharp = self.coarse or float(size.min()) < THIN
+        edge = 0.0 if sharp else min(bevel, 0.3 * float(size.min()))
         cell = 1.4 if self.coarse else cell
         shift = lo.sum() * 0.37  # So that equal boxes side by side do not show equal grain.
         points, uvs, faces, count = [], [], [], 0
