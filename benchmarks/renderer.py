@@ -11,6 +11,7 @@ import argparse
 import time
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from baseline import Baseline
@@ -141,7 +142,7 @@ def main() -> None:
             }
             same = baseline_of(renderers["full"], lit, False)
             walls = baseline_of(renderers["full"], lit, True)
-            frame = {"width": width, "height": height, "fov": 75.0, "ss": ss}
+            frame: dict[str, Any] = {"width": width, "height": height, "fov": 75.0, "ss": ss}
             draws: dict[str, Callable[[Array], object]] = {
                 "same": partial(same.draw, **frame),
                 "walls": partial(walls.draw, **frame),
