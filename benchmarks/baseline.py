@@ -1,6 +1,10 @@
 """The first prototype of the renderer, kept as the baseline that speed is measured against."""
 
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, untyped-decorator, no-any-return"
+
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
@@ -214,14 +218,28 @@ def shade(
 class Baseline:
     """Takes the arrays of a scene; draws RGB, depth and ids as the prototype did."""
 
-    def __init__(self, V, UV, F, FT, FI, FE, E, textures, ball, ball_radius, ball_id):
+    def __init__(
+        self,
+        V: Any,
+        UV: Any,
+        F: Any,
+        FT: Any,
+        FI: Any,
+        FE: Any,
+        E: Any,
+        textures: Any,
+        ball: Any,
+        ball_radius: float,
+        ball_id: int,
+    ) -> None:
         self.V, self.UV, self.F, self.FT, self.FI, self.FE, self.E = V, UV, F, FT, FI, FE, E
         self.ball, self.ball_radius, self.ball_id = ball, ball_radius, ball_id
         levels = 13
         self.toff = np.zeros((len(textures), levels), np.int64)
         self.tsz = np.zeros(len(textures), np.int64)
         self.tlv = np.zeros(len(textures))
-        parts, at = [], 0
+        parts: list[Any] = []
+        at = 0
         for i, texture in enumerate(textures):
             image = (texture.astype(np.float32) / 255) ** 2.2
             self.tsz[i] = image.shape[0]
@@ -245,9 +263,10 @@ class Baseline:
         self.dens = (np.sqrt(covered / np.maximum(area, 1e-12)) * self.tsz[FT]).astype(np.float32)
         self.triangles = np.zeros((2 * len(F), 3, 3), np.float32)
         self.origin = np.zeros(2 * len(F), np.int32)
-        self.buffers = None
+        self.buffers: Any = None
 
-    def draw(self, pose, width, height, fov, ss):
+    def draw(self, pose: Any, width: int, height: int, fov: float, ss: int) -> Any:
+        """Return frame, depth and ids from a camera-to-scene pose."""
         w, h = width * ss, height * ss
         f = np.float32(0.5 * w / np.tan(np.radians(fov) / 2))
         R = np.ascontiguousarray(pose[:3, :3].T).astype(np.float32)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 from baseline import Baseline
@@ -20,6 +23,7 @@ from worldenv.worlds.reference.lit import Lit, build_light
 from worldenv.worlds.reference.renderer import Renderer
 
 WALL_CELL = 0.1
+Array = np.ndarray
 
 
 def baseline_of(renderer: Renderer, lit: Lit, tessellate: bool) -> Baseline:
@@ -74,7 +78,9 @@ def baseline_of(renderer: Renderer, lit: Lit, tessellate: bool) -> Baseline:
     )
 
 
-def cut(v, uv, f, texture, tint):
+def cut(
+    v: Array, uv: Array, f: Array, texture: Array, tint: Array
+) -> tuple[Array, Array, Array, Array, Array]:
     """Cut triangles into four until no edge is longer than a cell."""
     p, q = v[f].astype(np.float64), uv[f].astype(np.float64)
     while np.linalg.norm(p - np.roll(p, 1, axis=1), axis=2).max() > WALL_CELL * 1.5:
@@ -91,7 +97,7 @@ def cut(v, uv, f, texture, tint):
     )
 
 
-def split(p):
+def split(p: Array) -> Array:
     a, b, c = p[:, 0], p[:, 1], p[:, 2]
     ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
     return np.concatenate(
@@ -136,14 +142,15 @@ def main() -> None:
             }
             same = baseline_of(renderers["full"], lit, False)
             walls = baseline_of(renderers["full"], lit, True)
-            draws = {
-                "same": lambda p, b=same: b.draw(p, *size, 75.0, ss),
-                "walls": lambda p, b=walls: b.draw(p, *size, 75.0, ss),
-                "full": lambda p, r=renderers["full"]: r.draw(p, 0.5),
-                "auto": lambda p, r=renderers["auto"]: r.draw(p, 0.5),
+            frame: dict[str, Any] = {"width": width, "height": height, "fov": 75.0, "ss": ss}
+            draws: dict[str, Callable[[Array], object]] = {
+                "same": partial(same.draw, **frame),
+                "walls": partial(walls.draw, **frame),
+                "full": partial(renderers["full"].draw, time=0.5),
+                "auto": partial(renderers["auto"].draw, time=0.5),
             }
             best = {name: np.full(n, np.inf) for name in draws}
-            for name, draw in draws.items():
+            for draw in draws.values():
                 draw(poses[0])
             for _ in range(options.rounds):
                 for name, draw in draws.items():

@@ -11,12 +11,24 @@ import pytest
 from worldenv.worlds.reference import plain, stored
 from worldenv.worlds.reference.lit import Lit, build_light, relight
 from worldenv.worlds.reference.renderer import Renderer
-from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.scene import Instance, Material, Scene
 
 
 @pytest.fixture(scope="module")
 def scene() -> Scene:
-    return plain.build(0)
+    """The plain room with a two-sided sheet that has a coarse mesh, near a box and the floor."""
+    room = plain.build(0)
+    sheet = plain.quad((-0.3, 0.05, 0), (0.6, 0, 0), (0, 0.5, 0.2), (1, 1), Material("checks"))
+    leaf = Instance(
+        40,
+        "leaf",
+        "plant",
+        "plant/0",
+        sheet._replace(two_sided=True),
+        plain.placed(1.2, 0.0, -1.2, 20.0),
+        coarse=plain.box(0.6, 0.5, 0.1, Material("checks")),
+    )
+    return room.with_instance(leaf)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +54,7 @@ def assert_same_light(a: Lit, b: Lit) -> None:
             np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("change", ["removed", "moved", "swapped", "added"])
+@pytest.mark.parametrize("change", ["removed", "moved", "swapped", "added", "leaf"])
 def test_a_changed_scene_is_lit_as_if_it_had_always_been_so(
     scene: Scene, lit: Lit, change: str
 ) -> None:
@@ -54,6 +66,9 @@ def test_a_changed_scene_is_lit_as_if_it_had_always_been_so(
         after = scene.with_instance(moved(box))
     elif change == "swapped":
         after = scene.with_instance(*plain.reimagine(scene, box, 7))
+    elif change == "leaf":
+        box = scene.instance("leaf")
+        after = scene.with_instance(moved(box))
     else:
         start, after = scene.without("box-1"), scene
         before = build_light(start, 1, cache=False)

@@ -28,7 +28,8 @@ def looking(
     yaw: float, pitch: float = 0.0, at: tuple[float, float, float] = (0, 0, 0)
 ) -> np.ndarray:
     start = plain.build(0).views[0].pose
-    return start @ walk(np.array([at], float), np.array([yaw]), np.array([pitch]))[0]
+    turn = walk(np.array([at], float), np.array([yaw]), np.array([pitch]))[0]
+    return np.asarray(start @ turn)
 
 
 def small(*instances: Instance) -> Scene:

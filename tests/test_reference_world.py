@@ -211,6 +211,17 @@ def test_snapshots_bring_back_every_bit() -> None:
         world.restore({"frame": 3})
 
 
+def test_a_snapshot_of_another_scene_comes_back_with_its_own_light() -> None:
+    world = reference()
+    world.reset(STILL, seed=2)
+    token = world.snapshot()
+    expected = world.step(yaws(0.0))
+    other = Start(scene={"family": "plain", "seed": 8})
+    world.reset(other, seed=2)
+    world.restore(token)
+    assert same(expected, world.step(yaws(0.0)))
+
+
 def test_reset_forgets_what_was_forgotten() -> None:
     world = reference(faults={"forget": 1.0})
     first = world.reset(STILL, seed=1)

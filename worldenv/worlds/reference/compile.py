@@ -1,4 +1,8 @@
-"""Compiles the kernels with a disk cache and decides how many threads they may use."""
+"""Compiles the kernels with a disk cache and decides how many threads they may use.
+
+numba renews a kernel's cache when its own file changes, not when a kernel that it calls from
+another file does: after an edit of ``rays.py``, touch ``light.py``.
+"""
 
 from __future__ import annotations
 

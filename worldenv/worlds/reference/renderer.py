@@ -102,6 +102,7 @@ class Renderer:
     def show(self, lit: Lit) -> None:
         """Draw another lit scene from now on."""
         self._lit = lit
+        self._exposure = exposure(lit.scene)
         self._probes.clear()
         self._assemble()
 
@@ -117,7 +118,7 @@ class Renderer:
                 for material in mesh.materials
             }
         )
-        if len(self._pool.number) > 2 * len(names) + 64:
+        if len(self._pool.texels.side) > 2 * len(names) + 64:
             self._pool = Pool()
         self._pool.add({name: lit.scene.textures[name] for name in names})
         pool = self._pool.texels

@@ -89,7 +89,7 @@ def _fill(image, out, offset, side, linear, encode):  # type: ignore[no-untyped-
 
 
 class Pool:
-    """Textures in one growing array; those once added keep their numbers.
+    """Textures in one growing array; an image once added keeps its number.
 
     Attributes:
         texels: The arrays that the kernels read.
@@ -104,6 +104,7 @@ class Pool:
             np.zeros(0, np.int64),
         )
         self.number: dict[str, int] = {}
+        self._images: dict[str, NDArray[np.uint8]] = {}
         self._used = 0
 
     def add(self, textures: dict[str, NDArray[np.uint8]]) -> None:
@@ -115,7 +116,8 @@ class Pool:
         Raises:
             Unsupported: an image has another shape.
         """
-        new = {k: textures[k] for k in sorted(textures) if k not in self.number}
+        # Another scene may use a name for another image.
+        new = {k: textures[k] for k in sorted(textures) if self._images.get(k) is not textures[k]}
         if not new:
             return
         for name, image in new.items():
@@ -147,8 +149,9 @@ class Pool:
             # Memory that is set aside but never written costs nothing.
             texels = np.empty(at + at // 2 + (1 << 20), np.uint32)
             texels[: self._used] = old.texels[: self._used]
-        for (name, image), row in zip(new.items(), offset, strict=True):
-            self.number[name] = len(self.number)
+        for k, ((name, image), row) in enumerate(zip(new.items(), offset, strict=True)):
+            self.number[name] = len(old.side) + k
+            self._images[name] = image
             _fill(np.ascontiguousarray(image), texels, row[0], image.shape[0], LINEAR, ENCODE)
         self._used = at
         self.texels = Texels(
