@@ -121,11 +121,9 @@ def samp(tx, off, w, h, u, v, c):
     b = (iu + 1) % w
     r = iv % h
     s = (iv + 1) % h
-    return (
-        tx[off + (r * w + a) * 3 + c] * (1 - fu) + tx[off + (r * w + b) * 3 + c] * fu
-    ) * (1 - fv) + (
-        tx[off + (s * w + a) * 3 + c] * (1 - fu) + tx[off + (s * w + b) * 3 + c] * fu
-    ) * fv
+    return (tx[off + (r * w + a) * 3 + c] * (1 - fu) + tx[off + (r * w + b) * 3 + c] * fu) * (
+        1 - fv
+    ) + (tx[off + (s * w + a) * 3 + c] * (1 - fu) + tx[off + (s * w + b) * 3 + c] * fu) * fv
 
 
 @njit(parallel=True, cache=True)

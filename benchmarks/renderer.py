@@ -51,7 +51,7 @@ def baseline_of(renderer: Renderer, lit: Lit, tessellate: bool) -> Baseline:
         light[f[:, 0]] = np.minimum(tint, 1.5)
         E.append(light)
         at += len(v)
-    pool = renderer._pooled
+    pool = renderer._pool.number
     images = [lit.scene.textures[n] for n in sorted(pool, key=lambda n: pool[n])]
     moving = [i for i in lit.scene.instances if i.moves]
     ball, radius, number = np.zeros(3, np.float32), 0.0, -1

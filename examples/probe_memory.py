@@ -1,45 +1,62 @@
-"""Train PPO to find where a forgetful world breaks, and compare it with simpler walkers."""
+"""Train PPO to find where a forgetful world breaks, beside simpler walkers: [steps]."""
 
-import argparse
-from collections.abc import Sequence
+import sys
+from typing import Any
 
-from worldenv.case import Case, Policy, load_script
+import gymnasium as gym
+from gymnasium.spaces import Discrete
+from gymnasium.wrappers import TransformAction
+
+from worldenv.camera import Primitive
+from worldenv.case import Policy, load_script
 from worldenv.env import WorldEnv
-from worldenv.policies.explore import PoseObservation, RandomWalk, explore, train
+from worldenv.policies.explore import MakeEnv, PoseObservation, RandomWalk, explore, train
 from worldenv.worlds import load_world
 from worldenv.wrappers import ProbeReward
 
-BUDGET = 481
+BUDGET, SEEDS = 481, (101, 102, 103)
 # The agent is not told of the fault: what was out of view for a while is imagined anew.
 FAULTS = {"forget": 1.0}
 SCRIPTS = ("worldmembench:lrlrlr", "worldmembench:square", "r2m:translation_rotation")
 
 
-def make_env(cases: Sequence[Case] | None = None) -> PoseObservation:
+def make_env(family: str = "plain") -> PoseObservation:
     """Return a small reference world that pays for inconsistency; an action moves 15 frames."""
-    world = load_world("Reference-v0", size=(64, 64), detail="coarse", chunk=15, faults=FAULTS)
-    return PoseObservation(ProbeReward(WorldEnv(world, cases=cases)), BUDGET)
+    world = load_world(
+        "Reference-v0",
+        size=(64, 64),
+        detail="coarse",
+        chunk=15,
+        family=family,
+        faults=FAULTS,
+        threads=1,
+    )
+    return PoseObservation(ProbeReward(WorldEnv(world)), BUDGET)
+
+
+def make_turning_env() -> gym.Env[Any, Any]:
+    """Return the same environment with two actions, left and right: few steps suffice to learn."""
+    turns = (Primitive.YAW_LEFT, Primitive.YAW_RIGHT)
+    return TransformAction(make_env(), lambda action: turns[int(action)], Discrete(len(turns)))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=4000, help="environment steps of training")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[101, 102, 103])
-    arguments = parser.parse_args()
-
-    scenes = [{"family": "interior", "seed": seed} for seed in (0, 1)]
-    cases = [Case(id=f"probe/interior/{i:03d}", scene=scene) for i, scene in enumerate(scenes)]
+    steps = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     env = make_env()
     spec = env.unwrapped.world.spec  # type: ignore[attr-defined]
-    walkers: dict[str, Policy] = {"random walk": RandomWalk(env.action_space, seed=0)}
-    walkers |= {name: load_script(name).policy(spec, "primitive") for name in SCRIPTS}
+    scripted = {name: load_script(name).policy(spec, "primitive") for name in SCRIPTS}
     env.close()
-    print(f"training PPO for {arguments.steps} steps of 15 frames ...", flush=True)
-    walkers["PPO"] = train(lambda: make_env(cases), arguments.steps, seed=0)
+    print(f"training PPO for {steps} steps of 15 frames ...", flush=True)
+    agent = train(make_turning_env, steps, seed=0)
+    walkers: list[tuple[str, Policy, MakeEnv]] = [
+        ("random walk", RandomWalk(Discrete(2), seed=0), make_turning_env),
+        *((name, policy, make_env) for name, policy in scripted.items()),
+        ("PPO", agent, make_turning_env),
+    ]
 
-    print(f"{'walker':26} {'per 1000 frames':>16} {'revisits':>9}  on seeds {arguments.seeds}")
-    for name, policy in walkers.items():
-        found = explore(policy, make_env, arguments.seeds)
+    print(f"{'walker':26} {'per 1000 frames':>16} {'revisits':>9}  on seeds {SEEDS}")
+    for name, policy, make in walkers:
+        found = explore(policy, make, SEEDS)
         per_frame = sum(walk.per_frame for walk in found) / len(found)
         revisits = sum(walk.revisits for walk in found) / len(found)
         print(f"{name:26} {1000 * per_frame:16.1f} {revisits:9.1f}", flush=True)

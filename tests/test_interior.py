@@ -20,7 +20,7 @@ from worldenv.worlds.reference.views import (
     walked,
 )
 
-SEEDS = (0, 3, 8)
+SEEDS = (0, 3)
 # The leaf hangs in its frame; papers raise the box of a desk beside what stands on it.
 ALLOWED = [{"doorway", "door"}, {"desk", "monitor"}, {"desk", "lamp"}, {"skirting"}]
 
@@ -113,8 +113,6 @@ def test_views_have_the_room_they_promise(scenes):
 def test_reimagined_things_keep_their_place_and_look_different(scenes):
     scene = scenes[0]
     for instance in scene.instances:
-        if instance.category in ("skirting", "ceiling light"):
-            continue
         new, added = reimagine(scene, instance, 5)
         assert (new.id, new.name, new.category) == (instance.id, instance.name, instance.category)
         assert np.array_equal(new.pose, instance.pose) and new.variant != instance.variant
@@ -137,10 +135,9 @@ def test_building_and_reimagining_are_quick(scenes):
     assert time.process_time() - started < 4
     times = []
     for instance in scenes[0].instances[::4]:
-        if instance.category not in ("skirting", "ceiling light"):
-            started = time.process_time()
-            reimagine(scenes[0], instance, 77)
-            times.append(time.process_time() - started)
+        started = time.process_time()
+        reimagine(scenes[0], instance, 77)
+        times.append(time.process_time() - started)
     assert np.median(times) < 0.1
 
 

@@ -37,7 +37,7 @@ def _compile(function: Callable[..., Any], parallel: bool) -> Any:
 
 def cores() -> int:
     """Return the number of cores that this process may use."""
-    return int(numba.config.NUMBA_NUM_THREADS)
+    return int(getattr(numba.config, "NUMBA_NUM_THREADS"))  # noqa: B009, typed nowhere
 
 
 def forked() -> bool:

@@ -21,6 +21,9 @@ Size = tuple[float, float, float]
 Maker = Callable[[Kit, Builder, Size], Mesh]
 MAKERS: dict[str, Maker] = {}
 
+HEAVY = 700
+"""Pieces of more triangles than this get a coarse mesh; for lighter ones it saves too little."""
+
 WOODS = ["#8a5a33", "#5b3a22", "#b8854f", "#c9a36b", "#6e4a36", "#3d2a20", "#a4713f", "#d2b48c"]
 PAINTS = ["#e8e4da", "#2f4858", "#7d9a86", "#b5533c", "#d9a441", "#40514e", "#8a4f7d", "#33658a"]
 CLOTHS = [
@@ -75,7 +78,7 @@ def make(category: str, seed: int, size: Size) -> Piece:
     kit = Kit(key)
     mesh = _grounded(MAKERS[category](kit, Builder(), size))
     coarse = None
-    if len(mesh.faces) > 150:
+    if len(mesh.faces) > HEAVY:
         coarse = _grounded(MAKERS[category](Kit(key), Builder(coarse=True), size))
         coarse = coarse if len(coarse.faces) < 0.6 * len(mesh.faces) else None
     return Piece(mesh, coarse, f"{category}/{seed}", kit.textures)

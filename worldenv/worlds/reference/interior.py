@@ -8,7 +8,6 @@ the east part stays open for a 2 m square and for what rolls or swings there.
 from __future__ import annotations
 
 import zlib
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,12 +71,16 @@ def reimagine(
     """
     rng = np.random.default_rng([seed, instance.id])
     size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
-    shell = instance.name in SHELL
-    maker = partial(_surface, name=instance.name) if shell else make_piece
     old = {m.texture for m in instance.mesh.materials}
     piece = None
     for _ in range(6):
-        piece = maker(instance.category, int(rng.integers(1 << 16)), size)
+        draw = int(rng.integers(1 << 16))
+        if instance.name in SHELL:
+            piece = _surface(instance.category, draw, size, instance.name)
+        elif instance.category in FITTINGS:
+            piece = _repainted(instance, draw)
+        else:
+            piece = make_piece(instance.category, draw, size)
         fresh = {m.texture for m in piece.mesh.materials}
         if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
             break
@@ -97,6 +100,8 @@ def reimagine(
     return new, added
 
 
+FITTINGS = ("skirting", "ceiling light")
+"""What keeps its shape, because the room decides it, and is only painted anew."""
 SHELL = {
     "floor": "floor",
     "ceiling": "ceiling",
@@ -105,6 +110,19 @@ SHELL = {
     "wall-south": "wall",
     "wall-west": "wall",
 }
+
+
+def _repainted(instance: Instance, seed: int) -> Piece:
+    """Return a fitting's mesh with other paint, and light of another colour."""
+    kit = Kit((seed, instance.id))
+    tones = ["#ece8de", "#5b3a22", "#8fa08a", "#33658a", "#b5533c", "#d9a441", "#50565c"]
+    glows = ["#fff0d0", "#dfeaff", "#ffe0b8", "#f0ffe8"]
+    materials = tuple(
+        kit.material("plain", kit.pick(glows if m.emission else tones), emission=m.emission)
+        for m in instance.mesh.materials
+    )
+    mesh = instance.mesh._replace(materials=materials)
+    return Piece(mesh, None, f"{instance.category}/{seed}", kit.textures)
 
 
 def _shell_size(name: str, room: Size) -> Size:

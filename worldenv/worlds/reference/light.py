@@ -1,8 +1,9 @@
 """Built light: what every light-map texel and vertex receives, and what a change alters.
 
 Each receiver's light is a function of its own place and of what its sample segments meet, and of
-nothing else. So after a change only receivers with a segment through the old or the new bounds are
-computed again, and the result equals a full build bit for bit.
+nothing else. Light is summed in whole numbers, so a sum can be mended: after a change, what the
+segments through the old or the new bounds brought is taken off and what they bring now is added,
+and the result equals a full build bit for bit.
 """
 
 from __future__ import annotations
@@ -14,10 +15,19 @@ from numba import prange
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.compile import kernel, parallel_kernel, running, thread_count
+from worldenv.worlds.reference.parts import LIFT
 from worldenv.worlds.reference.rays import STACK, Tree, blocked, nearest
 from worldenv.worlds.reference.scene import Lamp
 
-__all__ = ["LIGHT_VERSION", "Lamps", "affected", "gather", "make_lamps"]
+__all__ = [
+    "LIGHT_VERSION",
+    "UNIT",
+    "Lamps",
+    "Receivers",
+    "affected",
+    "gather",
+    "make_lamps",
+]
 
 LIGHT_VERSION = 1
 """Raised whenever a constant or formula of the built light changes."""
@@ -25,14 +35,17 @@ PATTERNS = 4
 """Sample sets that neighbouring texels take in turn; a light map's 3 x 3 filter joins them."""
 LAMP_SAMPLES = 48
 """Direct samples over all lamps, at least 4 a lamp."""
-RAYS = 64
+RAYS = 48
 """Indirect rays of a receiver."""
-REACH = 1.6
+REACH = 1.5
 """How far indirect rays look, in metres; beyond it the ambient light is taken."""
 BOUNCE = 0.75
 """Share of the unshadowed lamp light that a hit surface throws back."""
 SHADE = 0.5
 """Distance in metres at which half of that is thrown back; closer surfaces shade each other."""
+UNIT = 2.0**-18
+"""Light of one count."""
+_COUNTS, _MOST = np.float32(1.0 / UNIT), np.float32(100.0 / UNIT)
 _BLOCK = 32
 DIRECT, INDIRECT = 1, 2
 
@@ -50,8 +63,8 @@ class Lamps(NamedTuple):
         area: Shape (l,) float32, square metres.
         rays: Shape (p, RAYS, 3) float32, unit directions, cosine-weighted about +z.
         ambient: Shape (3,) float32.
-        low: Shape (3,) float32, least corner around all sample points.
-        high: Shape (3,) float32.
+        low: Shape (l, 3) float32, least corner around the sample points of each lamp.
+        high: Shape (l, 3) float32.
     """
 
     points: NDArray[np.float32]
@@ -96,6 +109,7 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
         square = flat[p::PATTERNS]
         r, angle = np.sqrt(square[:, 0]), 2 * np.pi * square[:, 1]
         rays[p] = np.stack([r * np.cos(angle), r * np.sin(angle), np.sqrt(1 - r * r)], axis=1)
+    by_lamp = points.reshape(PATTERNS, len(lamps), each, 3)
     return Lamps(
         points.astype(np.float32),
         np.repeat(np.arange(len(lamps)), each).astype(np.int32),
@@ -106,8 +120,8 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
         np.array(area, np.float32),
         rays.astype(np.float32),
         np.array(ambient, np.float32),
-        points.reshape(-1, 3).min(axis=0, initial=1e30).astype(np.float32),
-        points.reshape(-1, 3).max(axis=0, initial=-1e30).astype(np.float32),
+        by_lamp.min(axis=(0, 2)).astype(np.float32),
+        by_lamp.max(axis=(0, 2)).astype(np.float32),
     )
 
 
@@ -122,7 +136,40 @@ def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # type: ignore[no-untyped-def]
+def _meets(px, py, pz, dx, dy, dz, boxes, b):  # type: ignore[no-untyped-def]
+    """Return whether the segment p + [0, 1] d meets box ``b`` of (n, 6)."""
+    near, far = np.float32(0.0), np.float32(1.0)
+    for c in range(3):
+        o = px if c == 0 else (py if c == 1 else pz)
+        d = dx if c == 0 else (dy if c == 1 else dz)
+        if abs(d) < np.float32(1e-7):
+            if o < boxes[b, c] or o > boxes[b, 3 + c]:
+                return False
+            continue
+        inv = np.float32(1.0) / d
+        u, v = (boxes[b, c] - o) * inv, (boxes[b, 3 + c] - o) * inv
+        near = max(near, min(u, v))
+        far = min(far, max(u, v))
+    return near <= far
+
+
+@kernel
+def _meets_any(px, py, pz, dx, dy, dz, boxes):  # type: ignore[no-untyped-def]
+    """Return whether the segment p + [0, 1] d meets any of the boxes (b, 6)."""
+    for b in range(boxes.shape[0]):
+        if _meets(px, py, pz, dx, dy, dz, boxes, b):
+            return True
+    return False
+
+
+@kernel
+def _count(light):  # type: ignore[no-untyped-def]
+    """Return light in counts."""
+    return np.int32(min(light * _COUNTS, _MOST) + np.float32(0.5))
+
+
+@kernel
+def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the direct light at a point to ``out`` (3,)."""
     points, owner, facing, power = lamps.points, lamps.lamp, lamps.facing, lamps.power
     for s in range(points.shape[1]):
@@ -133,6 +180,8 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # ty
         here = dx * nx + dy * ny + dz * nz
         there = -(dx * facing[k, 0] + dy * facing[k, 1] + dz * facing[k, 2])
         if here <= np.float32(0.0) or there <= np.float32(0.0):
+            continue
+        if boxes.shape[0] > 0 and not _meets_any(px, py, pz, dx, dy, dz, boxes):
             continue
         square = dx * dx + dy * dy + dz * dz
         length = np.sqrt(square)
@@ -146,12 +195,15 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, out):  # ty
         floor = lamps.area[k] * np.float32(0.25)
         w = here * there / (square * max(square, floor))
         for c in range(3):
-            out[c] += w * power[k, c]
+            out[c] += sign * _count(w * power[k, c])
 
 
 @kernel
 def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
-    """Write the light that a hit surface throws back, without shadows, to ``out`` (3,)."""
+    """Write the light that a hit surface throws back, without shadows, to ``out`` (3,).
+
+    Returns False for the inside of a closed thing, which is dark.
+    """
     triangles = tree.triangles
     ux, uy, uz = triangles[hit, 3], triangles[hit, 4], triangles[hit, 5]
     vx, vy, vz = triangles[hit, 6], triangles[hit, 7], triangles[hit, 8]
@@ -161,8 +213,7 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
     out[0] = out[1] = out[2] = np.float32(0.0)
     if nx * dx + ny * dy + nz * dz > np.float32(0.0):
         if not tree.two_sided[hit]:
-            # The inside of a closed thing is dark.
-            return
+            return False
         nx, ny, nz = -nx, -ny, -nz
     # Surfaces close by stand in each other's shade; a shadow ray from here would make the light
     # depend on things far away.
@@ -181,10 +232,11 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
             out[c] += w * power[k, c]
     for c in range(3):
         out[c] = tree.colour[hit, c] * (out[c] + np.float32(0.4) * lamps.ambient[c])
+    return True
 
 
 @kernel
-def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, out):  # type: ignore[no-untyped-def]
+def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the indirect light at a point to ``out`` (3,)."""
     tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
     rays, ambient = lamps.rays, lamps.ambient
@@ -193,178 +245,132 @@ def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, o
     for s in range(rays.shape[1]):
         x, y, z = rays[pattern, s, 0], rays[pattern, s, 1], rays[pattern, s, 2]
         dx, dy, dz = x * tx + y * bx + z * nx, x * ty + y * by + z * ny, x * tz + y * bz + z * nz
+        if boxes.shape[0] > 0 and not _meets_any(
+            px, py, pz, dx * reach, dy * reach, dz * reach, boxes
+        ):
+            continue
         t, hit = nearest(tree, px, py, pz, dx, dy, dz, reach, stack)
         if hit < 0:
             for c in range(3):
-                out[c] += share * ambient[c]
+                out[c] += sign * _count(share * ambient[c])
             continue
-        _thrown_back(
+        if not _thrown_back(
             tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced
-        )
+        ):
+            continue
         w = one - t / reach
         w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
         for c in range(3):
-            out[c] += share * (w * bounced[c] + (one - w) * ambient[c])
+            out[c] += sign * _count(share * (w * bounced[c] + (one - w) * ambient[c]))
 
 
 @kernel
-def _gather_block(first, end, tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
+def _gather_block(first, end, tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
     stack = np.empty(STACK, np.int32)
     bounced = np.empty(3, np.float32)
+    points, normals = where.points, where.normals
+    lift = np.float32(2.0 * LIFT)
     for i in range(first, end):
-        p, n = points[i], normals[i]
-        if wanted[i] & DIRECT:
-            direct[i] = 0.0
-            _from_lamps(
-                tree, lamps, pattern[i], p[0], p[1], p[2], n[0], n[1], n[2], stack, direct[i]
-            )
-        if wanted[i] & INDIRECT:
-            around[i] = 0.0
-            _from_around(
-                tree,
-                lamps,
-                pattern[i],
-                p[0],
-                p[1],
-                p[2],
-                n[0],
-                n[1],
-                n[2],
-                stack,
-                bounced,
-                around[i],
-            )
-        if both[i]:
-            # Leaves and cloth let half of the light through from behind; both sides look alike.
-            lift = np.float32(2.0 * 0.003)
-            x, y, z = p[0] - lift * n[0], p[1] - lift * n[1], p[2] - lift * n[2]
-            if wanted[i] & DIRECT:
-                _from_lamps(tree, lamps, pattern[i], x, y, z, -n[0], -n[1], -n[2], stack, direct[i])
-                direct[i] *= np.float32(0.5)
-            if wanted[i] & INDIRECT:
+        x, y, z = points[i, 0], points[i, 1], points[i, 2]
+        u, v, w = normals[i, 0], normals[i, 1], normals[i, 2]
+        p = where.pattern[i]
+        # Leaves and cloth let light through: they gather on both sides.
+        for _side in range(2 if where.both[i] else 1):
+            if where.wanted[i] & DIRECT:
+                _from_lamps(tree, lamps, p, x, y, z, u, v, w, stack, boxes, sign, direct[i])
+            if where.wanted[i] & INDIRECT:
                 _from_around(
-                    tree,
-                    lamps,
-                    pattern[i],
-                    x,
-                    y,
-                    z,
-                    -n[0],
-                    -n[1],
-                    -n[2],
-                    stack,
-                    bounced,
-                    around[i],
+                    tree, lamps, p, x, y, z, u, v, w, stack, bounced, boxes, sign, around[i]
                 )
-                around[i] *= np.float32(0.5)
+            x, y, z = x - lift * u, y - lift * v, z - lift * w
+            u, v, w = -u, -v, -w
 
 
 @kernel
-def _gather_serial(tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
-    _gather_block(
-        0, len(points), tree, lamps, points, normals, pattern, both, wanted, direct, around
-    )
+def _gather_serial(tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
+    _gather_block(0, len(where.points), tree, lamps, where, boxes, sign, direct, around)
 
 
 @parallel_kernel
-def _gather_parallel(tree, lamps, points, normals, pattern, both, wanted, direct, around):  # type: ignore[no-untyped-def]
-    n = len(points)
+def _gather_parallel(tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
+    n = len(where.points)
     blocks = (n + _BLOCK - 1) // _BLOCK
     half = (blocks + 1) // 2
     for i in prange(blocks):
         b = i // 2 + half * (i % 2)
-        _gather_block(
-            b * _BLOCK,
-            min((b + 1) * _BLOCK, n),
-            tree,
-            lamps,
-            points,
-            normals,
-            pattern,
-            both,
-            wanted,
-            direct,
-            around,
-        )
+        first = b * _BLOCK
+        end = min(first + _BLOCK, n)
+        _gather_block(first, end, tree, lamps, where, boxes, sign, direct, around)
 
 
 @kernel
-def _meets(px, py, pz, dx, dy, dz, box):  # type: ignore[no-untyped-def]
-    """Return whether the segment p + [0, 1] d meets a box (6,)."""
-    near, far = np.float32(0.0), np.float32(1.0)
-    for c in range(3):
-        o = px if c == 0 else (py if c == 1 else pz)
-        d = dx if c == 0 else (dy if c == 1 else dz)
-        if abs(d) < np.float32(1e-7):
-            if o < box[c] or o > box[3 + c]:
-                return False
-            continue
-        inv = np.float32(1.0) / d
-        a, b = (box[c] - o) * inv, (box[3 + c] - o) * inv
-        near = max(near, min(a, b))
-        far = min(far, max(a, b))
-    return near <= far
-
-
-@kernel
-def _affected(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+def _touched(lamps, points, normals, pattern, both, boxes, i):  # type: ignore[no-untyped-def]
+    """Return the flags of one receiver."""
     reach, zero = np.float32(REACH), np.float32(0.0)
+    px, py, pz = points[i, 0], points[i, 1], points[i, 2]
+    nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
+    samples, rays, set_ = lamps.points, lamps.rays, pattern[i]
+    flags = 0
+    for b in range(boxes.shape[0]):
+        first = 0
+        for k in range(lamps.samples.shape[0]):
+            end = first + lamps.samples[k]
+            apart = flags & DIRECT != 0
+            for c in range(3):
+                low = min(points[i, c], lamps.low[k, c])
+                high = max(points[i, c], lamps.high[k, c])
+                apart = apart or high < boxes[b, c] or low > boxes[b, 3 + c]
+            if not apart:
+                for s in range(first, end):
+                    dx, dy, dz = (
+                        samples[set_, s, 0] - px,
+                        samples[set_, s, 1] - py,
+                        samples[set_, s, 2] - pz,
+                    )
+                    if dx * nx + dy * ny + dz * nz <= zero and not both[i]:
+                        continue
+                    if _meets(px, py, pz, dx, dy, dz, boxes, b):
+                        flags |= DIRECT
+                        break
+            first = end
+        square = zero
+        for c in range(3):
+            gap = max(max(boxes[b, c] - points[i, c], points[i, c] - boxes[b, 3 + c]), zero)
+            square += gap * gap
+        if square > reach * reach or flags & INDIRECT:
+            continue
+        tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
+        ux, uy, uz, vx, vy, vz = _frame(-nx, -ny, -nz)
+        for s in range(rays.shape[1]):
+            x, y, z = rays[set_, s, 0] * reach, rays[set_, s, 1] * reach, rays[set_, s, 2] * reach
+            dx, dy, dz = (
+                x * tx + y * bx + z * nx,
+                x * ty + y * by + z * ny,
+                x * tz + y * bz + z * nz,
+            )
+            ex, ey, ez = (
+                x * ux + y * vx - z * nx,
+                x * uy + y * vy - z * ny,
+                x * uz + y * vz - z * nz,
+            )
+            if _meets(px, py, pz, dx, dy, dz, boxes, b) or (
+                both[i] and _meets(px, py, pz, ex, ey, ez, boxes, b)
+            ):
+                flags |= INDIRECT
+                break
+    return flags
+
+
+@kernel
+def _affected_serial(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
     for i in range(points.shape[0]):
-        px, py, pz = points[i, 0], points[i, 1], points[i, 2]
-        nx, ny, nz = normals[i, 0], normals[i, 1], normals[i, 2]
-        flags = 0
-        for b in range(boxes.shape[0]):
-            box = boxes[b]
-            if not flags & DIRECT:
-                apart = False
-                for c in range(3):
-                    low = min(points[i, c], lamps.low[c])
-                    high = max(points[i, c], lamps.high[c])
-                    apart = apart or high < box[c] or low > box[3 + c]
-                if not apart:
-                    samples = lamps.points[pattern[i]]
-                    for s in range(samples.shape[0]):
-                        dx, dy, dz = samples[s, 0] - px, samples[s, 1] - py, samples[s, 2] - pz
-                        if dx * nx + dy * ny + dz * nz <= zero and not both[i]:
-                            continue
-                        if _meets(px, py, pz, dx, dy, dz, box):
-                            flags |= DIRECT
-                            break
-            if not flags & INDIRECT:
-                square = zero
-                for c in range(3):
-                    gap = max(max(box[c] - points[i, c], points[i, c] - box[3 + c]), zero)
-                    square += gap * gap
-                if square > reach * reach:
-                    continue
-                tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
-                ux, uy, uz, vx, vy, vz = _frame(-nx, -ny, -nz)
-                rays = lamps.rays[pattern[i]]
-                for s in range(rays.shape[0]):
-                    x, y, z = rays[s, 0] * reach, rays[s, 1] * reach, rays[s, 2] * reach
-                    if _meets(
-                        px,
-                        py,
-                        pz,
-                        x * tx + y * bx + z * nx,
-                        x * ty + y * by + z * ny,
-                        x * tz + y * bz + z * nz,
-                        box,
-                    ):
-                        flags |= INDIRECT
-                        break
-                    if both[i] and _meets(
-                        px,
-                        py,
-                        pz,
-                        x * ux + y * vx - z * nx,
-                        x * uy + y * vy - z * ny,
-                        x * uz + y * vz - z * nz,
-                        box,
-                    ):
-                        flags |= INDIRECT
-                        break
-        out[i] = flags
+        out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
+
+
+@parallel_kernel
+def _affected_parallel(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+    for i in prange(points.shape[0]):
+        out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
 
 
 def affected(
@@ -374,6 +380,7 @@ def affected(
     pattern: NDArray[np.int32],
     both: NDArray[np.uint8],
     boxes: NDArray[np.float32],
+    threads: int,
 ) -> NDArray[np.uint8]:
     """Return which light of each receiver has a sample segment through any of the boxes.
 
@@ -384,43 +391,63 @@ def affected(
         pattern: Shape (k,).
         both: Shape (k,), 1 where light comes through from behind.
         boxes: Shape (b, 6), low then high corner, padded by more than a receiver's lift.
+        threads: How many.
 
     Returns:
         Shape (k,): sums of DIRECT and INDIRECT.
     """
     out = np.zeros(len(points), np.uint8)
-    _affected(lamps, points, normals, pattern, both, boxes, out)
+    if thread_count(threads) == 1:
+        _affected_serial(lamps, points, normals, pattern, both, boxes, out)
+        return out
+    with running(threads):
+        _affected_parallel(lamps, points, normals, pattern, both, boxes, out)
     return out
+
+
+class Receivers(NamedTuple):
+    """Where light is wanted.
+
+    Attributes:
+        points: Shape (k, 3) float32, metres.
+        normals: Shape (k, 3) float32, unit.
+        pattern: Shape (k,) int32, which sample set.
+        both: Shape (k,) uint8, 1 where light comes through from behind.
+        wanted: Shape (k,) uint8, sums of DIRECT and INDIRECT.
+    """
+
+    points: NDArray[np.float32]
+    normals: NDArray[np.float32]
+    pattern: NDArray[np.int32]
+    both: NDArray[np.uint8]
+    wanted: NDArray[np.uint8]
 
 
 def gather(
     tree: Tree,
     lamps: Lamps,
-    points: NDArray[np.float32],
-    normals: NDArray[np.float32],
-    pattern: NDArray[np.int32],
-    both: NDArray[np.uint8],
-    wanted: NDArray[np.uint8],
-    direct: NDArray[np.float32],
-    around: NDArray[np.float32],
+    where: Receivers,
+    direct: NDArray[np.int32],
+    around: NDArray[np.int32],
     threads: int,
+    boxes: NDArray[np.float32] | None = None,
+    sign: int = 1,
 ) -> None:
-    """Write direct and indirect light (k, 3), linear, of the receivers whose flags want it.
+    """Add direct and indirect light (k, 3), in counts of ``UNIT``, of the receivers.
 
     Args:
         tree: What stands in the way.
         lamps: The samples.
-        points: Shape (k, 3), metres.
-        normals: Shape (k, 3), unit.
-        pattern: Shape (k,), which sample set.
-        both: Shape (k,), 1 where light comes through from behind.
-        wanted: Shape (k,), sums of DIRECT and INDIRECT.
+        where: The receivers.
         direct: Shape (k, 3), changed in place.
         around: Shape (k, 3), changed in place.
         threads: How many.
+        boxes: Shape (b, 6); given these, only what segments through them bring is added.
+        sign: 1, or -1 to take the light off.
     """
+    some = np.zeros((0, 6), np.float32) if boxes is None else boxes
     if thread_count(threads) == 1:
-        _gather_serial(tree, lamps, points, normals, pattern, both, wanted, direct, around)
+        _gather_serial(tree, lamps, where, some, np.int32(sign), direct, around)
         return
     with running(threads):
-        _gather_parallel(tree, lamps, points, normals, pattern, both, wanted, direct, around)
+        _gather_parallel(tree, lamps, where, some, np.int32(sign), direct, around)

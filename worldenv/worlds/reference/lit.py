@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,9 @@ from worldenv.worlds.reference.light import (
     DIRECT,
     INDIRECT,
     LIGHT_VERSION,
+    UNIT,
     Lamps,
+    Receivers,
     affected,
     gather,
     make_lamps,
@@ -21,6 +24,7 @@ from worldenv.worlds.reference.light import (
 from worldenv.worlds.reference.parts import Part, make_part
 from worldenv.worlds.reference.rays import Tree, grow, join
 from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.texels import LINEAR
 
 __all__ = ["Lit", "build_light", "exposure", "probe", "relight", "texture_means"]
 
@@ -30,7 +34,7 @@ _PAD = 0.012
 
 @dataclass(frozen=True)
 class Lit:
-    """A scene with its built light. Light is linear, per receiver of each part.
+    """A scene with its built light: linear, in counts of ``light.UNIT``, per receiver of a part.
 
     Attributes:
         scene: What is shown.
@@ -38,8 +42,8 @@ class Lit:
         trees: Instance id -> tree of its full mesh, for things that stand in the way.
         tree: All trees joined.
         lamps: Light samples.
-        direct: Instance id -> per part (k, 3) float32.
-        around: Instance id -> per part (k, 3) float32.
+        direct: Instance id -> per part (k, 3) int32; two-sided things have the sum of both sides.
+        around: Instance id -> per part (k, 3) int32.
     """
 
     scene: Scene
@@ -47,14 +51,12 @@ class Lit:
     trees: dict[int, Tree]
     tree: Tree
     lamps: Lamps
-    direct: dict[int, tuple[NDArray[np.float32], ...]]
-    around: dict[int, tuple[NDArray[np.float32], ...]]
+    direct: dict[int, tuple[NDArray[np.int32], ...]]
+    around: dict[int, tuple[NDArray[np.int32], ...]]
 
 
 def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
     """Add the linear mean colours of an instance's textures to ``known``."""
-    from worldenv.worlds.reference.texels import LINEAR
-
     for mesh in (instance.mesh, instance.coarse):
         for material in () if mesh is None else mesh.materials:
             if material.texture not in known:
@@ -89,44 +91,52 @@ def _flags(lit_parts: list[tuple[int, int, Part]]) -> NDArray[np.uint8]:
     return np.concatenate([np.full(len(p.points), p.two_sided, np.uint8) for _, _, p in lit_parts])
 
 
-def _compute(lit: Lit, wanted: dict[tuple[int, int], NDArray[np.uint8]], threads: int) -> Lit:
-    """Return ``lit`` with the wanted light of the named (instance, part) computed anew."""
-    todo = [(i, k, lit.parts[i][k]) for i, k in wanted if len(lit.parts[i][k].points)]
+def _compute(
+    lit: Lit,
+    wanted: dict[tuple[int, int], NDArray[np.uint8]],
+    threads: int,
+    before: Tree | None = None,
+    boxes: NDArray[np.float32] | None = None,
+) -> Lit:
+    """Return ``lit`` with the wanted light of the named (instance, part) added.
+
+    Given ``before`` and ``boxes``, only what comes through the boxes is renewed: taken off as it
+    was in the tree before, and added as it is.
+    """
+    todo = [(i, k, lit.parts[i][k]) for i, k in wanted if wanted[i, k].any()]
     if not todo:
         return lit
     # Only wanted receivers are handed over, so the threads' shares of the work are even.
     picks = [np.flatnonzero(wanted[i, k]) for i, k, _ in todo]
-    points = np.concatenate([p.points[s] for (_, _, p), s in zip(todo, picks, strict=True)])
-    normals = np.concatenate([p.directions[s] for (_, _, p), s in zip(todo, picks, strict=True)])
-    pattern = np.concatenate([p.pattern[s] for (_, _, p), s in zip(todo, picks, strict=True)])
-    both = np.concatenate(
-        [np.full(len(s), p.two_sided, np.uint8) for (_, _, p), s in zip(todo, picks, strict=True)]
+    chosen = list(zip(todo, picks, strict=True))
+    where = Receivers(
+        np.concatenate([p.points[s] for (_, _, p), s in chosen]),
+        np.concatenate([p.directions[s] for (_, _, p), s in chosen]),
+        np.concatenate([p.pattern[s] for (_, _, p), s in chosen]),
+        np.concatenate([np.full(len(s), p.two_sided, np.uint8) for (_, _, p), s in chosen]),
+        np.concatenate([wanted[i, k][s] for (i, k, _), s in chosen]),
     )
-    flags = np.concatenate([wanted[i, k][s] for (i, k, _), s in zip(todo, picks, strict=True)])
-    direct = np.zeros((len(points), 3), np.float32)
-    around = np.zeros((len(points), 3), np.float32)
-    if len(points):
-        gather(lit.tree, lit.lamps, points, normals, pattern, both, flags, direct, around, threads)
+    direct = np.concatenate([lit.direct[i][k][s] for (i, k, _), s in chosen])
+    around = np.concatenate([lit.around[i][k][s] for (i, k, _), s in chosen])
+    if before is not None:
+        gather(before, lit.lamps, where, direct, around, threads, boxes, -1)
+    gather(lit.tree, lit.lamps, where, direct, around, threads, boxes)
     new_direct, new_around = dict(lit.direct), dict(lit.around)
     at = 0
-    for (i, k, part), pick in zip(todo, picks, strict=True):
+    for (i, k, _), pick in chosen:
         rows = slice(at, at + len(pick))
         at += len(pick)
-        for bit, store, values in ((DIRECT, new_direct, direct), (INDIRECT, new_around, around)):
-            fresh = (flags[rows] & bit) > 0
-            if not fresh.any():
-                continue
+        for store, values in ((new_direct, direct), (new_around, around)):
             old = list(store[i])
             changed = old[k].copy()
-            changed[pick[fresh]] = values[rows][fresh]
+            changed[pick] = values[rows]
             old[k] = changed
             store[i] = tuple(old)
-        del part
     return replace(lit, direct=new_direct, around=new_around)
 
 
-def _dark(parts: tuple[Part, ...]) -> tuple[NDArray[np.float32], ...]:
-    return tuple(np.zeros((len(p.points), 3), np.float32) for p in parts)
+def _dark(parts: tuple[Part, ...]) -> tuple[NDArray[np.int32], ...]:
+    return tuple(np.zeros((len(p.points), 3), np.int32) for p in parts)
 
 
 def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
@@ -179,8 +189,8 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
     for i in sorted(parts):
         sizes = [len(p.points) for p in parts[i]]
         bounds = np.cumsum([at, *sizes])
-        direct[i] = tuple(found[0][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
-        around[i] = tuple(found[1][a:b] for a, b in zip(bounds[:-1], bounds[1:], strict=True))
+        direct[i] = tuple(found[0][a:b] for a, b in itertools.pairwise(bounds))
+        around[i] = tuple(found[1][a:b] for a, b in itertools.pairwise(bounds))
         at = int(bounds[-1])
     return replace(lit, direct=direct, around=around)
 
@@ -199,7 +209,7 @@ def _digest(scene: Scene, lit: Lit) -> str:
 
 
 def _box(tree: Tree) -> NDArray[np.float32]:
-    box = tree.bounds[0].copy()
+    box: NDArray[np.float32] = np.array(tree.bounds[0], np.float32)
     box[:3] -= _PAD
     box[3:] += _PAD
     return box
@@ -260,15 +270,19 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
             np.concatenate([p.pattern for _, _, p in others]),
             _flags(others),
             np.array(boxes, np.float32),
+            threads,
         )
         at = 0
         for i, k, p in others:
             wanted[i, k] = flags[at : at + len(p.points)]
             at += len(p.points)
-    for i in fresh & set(parts):
-        for k, p in enumerate(parts[i]):
-            wanted[i, k] = np.full(len(p.points), both, np.uint8)
-    return _compute(after, wanted, threads)
+        after = _compute(after, wanted, threads, lit.tree, np.array(boxes, np.float32))
+    new = {
+        (i, k): np.full(len(p.points), both, np.uint8)
+        for i in sorted(fresh & set(parts))
+        for k, p in enumerate(parts[i])
+    }
+    return _compute(after, new, threads)
 
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)
@@ -276,21 +290,17 @@ _AXES = np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)
 
 def probe(lit: Lit, point: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the light that faces of the six axis directions receive at a point, shape (6, 3)."""
-    direct = np.zeros((6, 3), np.float32)
-    around = np.zeros((6, 3), np.float32)
-    gather(
-        lit.tree,
-        lit.lamps,
+    direct = np.zeros((6, 3), np.int32)
+    around = np.zeros((6, 3), np.int32)
+    where = Receivers(
         np.tile(point.astype(np.float32), (6, 1)),
         _AXES,
         np.zeros(6, np.int32),
         np.zeros(6, np.uint8),
         np.full(6, DIRECT | INDIRECT, np.uint8),
-        direct,
-        around,
-        1,
     )
-    return np.asarray(direct + around)
+    gather(lit.tree, lit.lamps, where, direct, around, 1)
+    return np.asarray((direct + around) * UNIT, dtype=np.float32)
 
 
 def exposure(scene: Scene) -> float:

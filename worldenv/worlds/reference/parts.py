@@ -15,7 +15,7 @@ __all__ = ["Part", "make_part", "place"]
 
 CHART_SIDE, CHART_AREA = 0.14, 0.09
 """Flat faces get a light map when they reach this short side (metres) and area (square metres)."""
-TEXEL, FINE = 0.075, 0.085
+TEXEL, FINE = 0.075, 0.09
 """Side of a light-map texel of large flat surfaces and of other things, in metres."""
 SPREAD = 2.5
 """Texels around its faces that a light map holds light for: one to blend, one to filter."""

@@ -40,7 +40,9 @@ def placed(x: float, y: float, z: float, degrees: float = 0.0) -> NDArray[np.flo
 
 def box(w: float, h: float, d: float, material: Material) -> Mesh:
     """Return a box of ``w`` x ``h`` x ``d`` metres that stands on y = 0."""
-    corners, uv, faces = [], [], []
+    corners: list[NDArray[np.float64]] = []
+    uv: list[tuple[float, float]] = []
+    faces: list[tuple[int, int, int]] = []
     for axis in range(3):
         for sign in (-1.0, 1.0):
             u, v = np.roll(np.eye(3), 1, axis=0)[axis], np.roll(np.eye(3), 2, axis=0)[axis]

@@ -343,16 +343,12 @@ def _tone(x):  # type: ignore[no-untyped-def]
 
 @kernel
 def _level_of(footprint):  # type: ignore[no-untyped-def]
-    """Return log2 of half the exponent of a squared footprint, linear between powers of two."""
-    level = np.float32(0.0)
-    f = footprint
-    while f >= np.float32(4.0) and level < np.float32(14.0):
-        f *= np.float32(0.25)
-        level += np.float32(1.0)
-    if f > np.float32(1.0):
-        # 4^x - 1 = 3 x to within 0.14 of a level on [1, 4].
-        level += (f - np.float32(1.0)) * np.float32(1.0 / 3.0)
-    return level
+    """Return log2 of the root of a squared footprint, 0 to 14, straight between powers of four.
+
+    The bits of a float32 are its logarithm, scaled and shifted, up to 0.09.
+    """
+    bits = np.float32(max(footprint, np.float32(1.0))).view(np.int32) - 0x3F800000
+    return min(np.float32(bits) * np.float32(0.5 / (1 << 23)), np.float32(14.0))
 
 
 @kernel
@@ -374,11 +370,13 @@ def _filtered(texels, offset, side, tu, tv):  # type: ignore[no-untyped-def]
     """
     fu = (tu * np.float32(side) + np.float32(0.5)) * np.float32(64.0)
     fv = (tv * np.float32(side) + np.float32(0.5)) * np.float32(64.0)
-    # One texel to the right and down of the true place: never negative, taken back below.
-    iu, iv = np.uint64(fu), np.uint64(fv)
-    wu, wv = iu & np.uint64(63), iv & np.uint64(63)
+    iu, iv = np.int64(fu), np.int64(fv)
+    iu -= np.int64(fu < np.float32(iu))
+    iv -= np.int64(fv < np.float32(iv))
+    wu, wv = np.uint64(iu & 63), np.uint64(iv & 63)
     mask = np.uint64(side - 1)
-    c1, r1 = (iu >> np.uint64(6)) & mask, (iv >> np.uint64(6)) & mask
+    # The texel to the right and below; the other one is taken from it.
+    c1, r1 = np.uint64(iu >> 6) & mask, np.uint64(iv >> 6) & mask
     c0, r0 = (c1 + mask) & mask, (r1 + mask) & mask
     first, wide = np.uint64(offset), np.uint64(side)
     top, bottom = first + r0 * wide, first + r1 * wide
@@ -421,22 +419,23 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
     share = np.float32(1.0) / np.float32(ss * ss)
     top = np.float32(encode.size - 1)
     one, half = np.float32(1.0), np.float32(0.5)
+    last = -2
+    er = eg = eb = steep = limit = np.float32(0.0)
+    gx = gy = g0 = 0.0
+    f = a = b = c = texture = np.uint64(0)
     for y in range(y0, y1):
         for x in range(width):
             total_r = total_g = total_b = np.float32(0.0)
-            last = -2
-            er = eg = eb = np.float32(0.0)
-            f = a = b = c = texture = 0
-            steep = limit = np.float32(0.0)
+            stale = True
             for sy in range(y * ss, y * ss + ss):
                 for sx in range(x * ss, x * ss + ss):
-                    k = record[sy, sx]
-                    if k < 0:
+                    hit = record[sy, sx]
+                    if hit < 0:
                         total_r += back_r
                         total_g += back_g
                         total_b += back_b
-                        last = -2
                         continue
+                    k = np.uint64(hit)
                     depth = one / inverse[sy, sx]
                     rx = (np.float32(sx) + half - cx) * inverse_focal
                     ry = (np.float32(sy) + half - cy) * inverse_focal
@@ -445,11 +444,15 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
                     b1 = min(max(b1, np.float32(0.0)), one)
                     b2 = min(max(b2, np.float32(0.0)), one - b1)
                     b0 = one - b1 - b2
-                    if k != last:
-                        last = k
-                        f = record_face[k]
-                        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-                        texture = face_texture[f]
+                    if hit != last:
+                        last, stale = hit, True
+                        f = np.uint64(record_face[k])
+                        a, b, c = (
+                            np.uint64(faces[f, 0]),
+                            np.uint64(faces[f, 1]),
+                            np.uint64(faces[f, 2]),
+                        )
+                        texture = np.uint64(face_texture[f])
                         scale = density[f] * inverse_focal
                         # |n| / |n . p|, the steepness of the plane, from the gradient of 1 / depth.
                         gx, gy, g0 = plane[k, 0], plane[k, 1], plane[k, 2]
@@ -458,6 +461,9 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
                         gy *= camera.focal
                         steep = scale * scale * np.float32(math.sqrt(gx * gx + gy * gy + g0 * g0))
                         limit = scale * scale * np.float32(12.0)
+                    if stale:
+                        # Light is smooth: one look a pixel and surface is enough.
+                        stale = False
                         if glows[f]:
                             er, eg, eb = tint[f, 0], tint[f, 1], tint[f, 2]
                         else:
@@ -540,8 +546,6 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
                             eb *= tint[f, 2] * open_
                     tu = b0 * uv[a, 0] + b1 * uv[b, 0] + b2 * uv[c, 0]
                     tv = b0 * uv[a, 1] + b1 * uv[b, 1] + b2 * uv[c, 1]
-                    tu -= np.float32(math.floor(tu))
-                    tv -= np.float32(math.floor(tv))
                     square = depth * depth
                     level = _level_of(min(steep * square * depth, limit * square))
                     last_level = texel_levels[texture] - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +11,16 @@ from numpy.typing import NDArray
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
 from worldenv.worlds.reference.compile import running, thread_count
+from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
-from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, Texels, pack
+from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, Pool
 
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
 DETAILS = ("auto", "full", "coarse")
-SMALL = 40.0
+SMALL = 32.0
 """Below this projected radius, in pixels of a 256-pixel-wide frame, the coarse mesh is drawn."""
 BRIGHTNESS = 0.62
 """Display-linear value of a white surface in the reference light, before the tone curve."""
@@ -72,8 +73,8 @@ class Renderer:
         self.detail, self.threads = detail, threads
         self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
         self._exposure = exposure(self._lit.scene)
-        self._pool: Texels | None = None
-        self._pooled: dict[str, int] = {}
+        self._pool = Pool()
+        self._resolved: dict[tuple[int, int], tuple[Any, ...]] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
@@ -116,9 +117,10 @@ class Renderer:
                 for material in mesh.materials
             }
         )
-        if self._pool is None or any(name not in self._pooled for name in names):
-            self._pool, self._pooled = pack({n: lit.scene.textures[n] for n in names})
-        pool = self._pool
+        if len(self._pool.number) > 2 * len(names) + 64:
+            self._pool = Pool()
+        self._pool.add({name: lit.scene.textures[name] for name in names})
+        pool = self._pool.texels
         self._levels: dict[int, tuple[_Level, ...]] = {}
         columns: dict[str, list[NDArray[np.generic]]] = {
             k: []
@@ -134,11 +136,9 @@ class Renderer:
                 mesh = meshes[k]
                 assert mesh is not None
                 levels.append(_Level(part, vertex, face))
-                light, light_map = _resolve(
-                    part, lit.direct[instance.id][k] + lit.around[instance.id][k]
-                )
+                light, light_map = self._light_of(instance.id, k, part)
                 material = part.face_material
-                table = _materials(mesh, self._pooled, self._exposure)
+                table = _materials(mesh, self._pool.number, self._exposure)
                 texture = table[0][material]
                 layout = part.chart_layout.copy()
                 layout[:, 0] += texel
@@ -200,9 +200,23 @@ class Renderer:
         instances = lit.scene.instances
         self._still = [i for i in instances if not i.moves]
         self._moving = [i for i in instances if i.moves]
+        self._placed: dict[int, bytes] = {}
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
             self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
+
+    def _light_of(
+        self, instance: int, k: int, part: Part
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return a part's light at vertices and texels, kept while what it was made of is."""
+        direct, around = self._lit.direct[instance][k], self._lit.around[instance][k]
+        old = self._resolved.get((instance, k))
+        if old is None or old[0] is not direct or old[1] is not around:
+            unit = UNIT / 2 if part.two_sided else UNIT
+            light = np.asarray((direct + around) * unit, dtype=np.float32)
+            old = (direct, around, *_resolve(part, light))
+            self._resolved[instance, k] = old
+        return old[2], old[3]
 
     def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
         """Return the picture from a camera-to-scene pose (4, 4) at a time in seconds.
@@ -256,9 +270,15 @@ class Renderer:
         index = {instance.id: k for k, instance in enumerate(self.scene.instances)}
         for instance in self._moving:
             pose = self.pose_of(instance, time)
+            balls = _shades(self._levels[instance.id][0].part, pose)
+            shades.append(balls)
+            owners += [instance.id] * len(balls)
+            key = (instance.id, pose.tobytes())
+            if self._placed.get(instance.id) == key[1]:
+                continue
+            self._placed[instance.id] = key[1]
             sphere = _sphere(self._levels[instance.id][0].part, pose)
             self._spheres[index[instance.id]] = sphere
-            key = (instance.id, pose.tobytes())
             if key not in self._probes:
                 if len(self._probes) > 4096:
                     self._probes.clear()
@@ -272,9 +292,6 @@ class Renderer:
                 square = normals**2
                 side = np.where(normals >= 0, np.arange(3), np.arange(3, 6))
                 self._geometry.light[rows] = (square[..., None] * axes[side]).sum(axis=1)
-            balls = _shades(self._levels[instance.id][0].part, pose)
-            shades.append(balls)
-            owners += [instance.id] * len(balls)
         if not shades:
             return np.zeros((0, 4), np.float32), np.zeros(0, np.uint16)
         return np.concatenate(shades).astype(np.float32), np.array(owners, np.uint16)
@@ -378,4 +395,5 @@ def _density(part: Part, side: NDArray[np.int64]) -> NDArray[np.float32]:
     area = np.linalg.norm(np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]), axis=1)
     a, b = q[:, 1] - q[:, 0], q[:, 2] - q[:, 0]
     covered = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
-    return (np.sqrt(covered / np.maximum(area, 1e-12)) * side).astype(np.float32)
+    density = np.sqrt(covered / np.maximum(area, 1e-12)) * side
+    return np.asarray(density, dtype=np.float32)

@@ -22,7 +22,7 @@ def folder() -> Path:
     return Path(root) / "worldenv" / "light"
 
 
-def read(key: str, receivers: int) -> tuple[NDArray[np.float32], NDArray[np.float32]] | None:
+def read(key: str, receivers: int) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
     """Return (direct, around), each (receivers, 3), or None when absent or damaged."""
     path = folder() / f"{key}.npz"
     try:
@@ -32,18 +32,14 @@ def read(key: str, receivers: int) -> tuple[NDArray[np.float32], NDArray[np.floa
         # Whatever a damaged file raises (zip, zlib, format, key errors), it is built again.
         return None
     for array in (direct, around):
-        if (
-            array.dtype != np.float32
-            or array.shape != (receivers, 3)
-            or not np.isfinite(array).all()
-        ):
+        if array.dtype != np.int32 or array.shape != (receivers, 3) or array.min(initial=0) < 0:
             return None
     with contextlib.suppress(OSError):
         os.utime(path)
     return direct, around
 
 
-def write(key: str, direct: NDArray[np.float32], around: NDArray[np.float32]) -> bool:
+def write(key: str, direct: NDArray[np.int32], around: NDArray[np.int32]) -> bool:
     """Keep built light; return whether that worked (a folder may be unwritable or full)."""
     temporary = ""
     try:

@@ -16,13 +16,13 @@ LEVELS = 13
 def _linear_of_srgb() -> NDArray[np.float32]:
     code = np.arange(256) / 255.0
     linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
-    return linear.astype(np.float32)
+    return np.asarray(linear, dtype=np.float32)
 
 
 def _linear_of_eighths() -> NDArray[np.float32]:
     code = np.minimum((np.arange(2048) + 0.5) / 8.0, 255.0) / 255.0
     linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
-    return linear.astype(np.float32)
+    return np.asarray(linear, dtype=np.float32)
 
 
 def _srgb_of_linear(entries: int) -> NDArray[np.uint8]:
@@ -49,18 +49,16 @@ class Texels(NamedTuple):
         offset: Shape (textures, LEVELS) int64, where each level starts.
         side: Shape (textures,) int64, side of level 0, a power of two.
         levels: Shape (textures,) int64, number of levels.
-        mean: Shape (textures, 3) float32, linear mean colour.
     """
 
     texels: NDArray[np.uint32]
     offset: NDArray[np.int64]
     side: NDArray[np.int64]
     levels: NDArray[np.int64]
-    mean: NDArray[np.float32]
 
 
 @kernel
-def _fill(image, out, offset, side, linear, encode, mean):  # type: ignore[no-untyped-def]
+def _fill(image, out, offset, side, linear, encode):  # type: ignore[no-untyped-def]
     top = encode.size - 1
     for y in range(side):
         for x in range(side):
@@ -88,44 +86,74 @@ def _fill(image, out, offset, side, linear, encode, mean):  # type: ignore[no-un
                 out[following + y * half + x] = packed
         last = following
         side = half
-    for c in range(3):
-        mean[c] = linear[(out[last] >> np.uint32(8 * c)) & np.uint32(255)]
 
 
-def pack(textures: dict[str, NDArray[np.uint8]]) -> tuple[Texels, dict[str, int]]:
-    """Return the pool and the number of each texture in it.
+class Pool:
+    """Textures in one growing array; those once added keep their numbers.
 
-    Args:
-        textures: Square uint8 sRGB images whose side is a power of two.
-
-    Raises:
-        Unsupported: an image has another shape.
+    Attributes:
+        texels: The arrays that the kernels read.
+        number: Name -> row of ``texels.offset`` and the others.
     """
-    names = sorted(textures)
-    offset = np.zeros((max(len(names), 1), LEVELS), np.int64)
-    side = np.ones(max(len(names), 1), np.int64)
-    levels = np.ones(max(len(names), 1), np.int64)
-    mean = np.zeros((max(len(names), 1), 3), np.float32)
-    total = 0
-    for k, name in enumerate(names):
-        image = textures[name]
-        n = image.shape[0]
-        if (
-            image.dtype != np.uint8
-            or image.shape != (n, n, 3)
-            or n & (n - 1)
-            or not 1 <= n <= 1 << (LEVELS - 1)
-        ):
-            raise Unsupported(
-                f"texture {name!r} is {image.dtype} {image.shape}; expected uint8 (n, n, 3) with n "
-                f"a power of two up to {1 << (LEVELS - 1)}"
-            )
-        side[k], levels[k] = n, n.bit_length()
-        for level in range(int(levels[k])):
-            offset[k, level] = total
-            total += (n >> level) ** 2
-    texels = np.zeros(max(total, 1), np.uint32)
-    for k, name in enumerate(names):
-        image = np.ascontiguousarray(textures[name])
-        _fill(image, texels, offset[k, 0], side[k], LINEAR, ENCODE, mean[k])
-    return Texels(texels, offset, side, levels, mean), {name: k for k, name in enumerate(names)}
+
+    def __init__(self) -> None:
+        self.texels = Texels(
+            np.zeros(0, np.uint32),
+            np.zeros((0, LEVELS), np.int64),
+            np.zeros(0, np.int64),
+            np.zeros(0, np.int64),
+        )
+        self.number: dict[str, int] = {}
+        self._used = 0
+
+    def add(self, textures: dict[str, NDArray[np.uint8]]) -> None:
+        """Add the textures that are not there yet.
+
+        Args:
+            textures: Square uint8 sRGB images (n, n, 3) whose side is a power of two.
+
+        Raises:
+            Unsupported: an image has another shape.
+        """
+        new = {k: textures[k] for k in sorted(textures) if k not in self.number}
+        if not new:
+            return
+        for name, image in new.items():
+            n = image.shape[0]
+            if (
+                image.dtype != np.uint8
+                or image.shape != (n, n, 3)
+                or n & (n - 1)
+                or not 1 <= n <= 1 << (LEVELS - 1)
+            ):
+                raise Unsupported(
+                    f"texture {name!r} is {image.dtype} {image.shape}; expected uint8 (n, n, 3) "
+                    f"with n a power of two up to {1 << (LEVELS - 1)}"
+                )
+        offset, side, levels = [], [], []
+        at = self._used
+        for image in new.values():
+            n = image.shape[0]
+            row = np.zeros(LEVELS, np.int64)
+            for level in range(n.bit_length()):
+                row[level] = at
+                at += (n >> level) ** 2
+            offset.append(row)
+            side.append(n)
+            levels.append(n.bit_length())
+        old = self.texels
+        texels = old.texels
+        if at > len(texels):
+            # Memory that is set aside but never written costs nothing.
+            texels = np.empty(at + at // 2 + (1 << 20), np.uint32)
+            texels[: self._used] = old.texels[: self._used]
+        for (name, image), row in zip(new.items(), offset, strict=True):
+            self.number[name] = len(self.number)
+            _fill(np.ascontiguousarray(image), texels, row[0], image.shape[0], LINEAR, ENCODE)
+        self._used = at
+        self.texels = Texels(
+            texels,
+            np.concatenate([old.offset, np.array(offset, np.int64)]),
+            np.concatenate([old.side, np.array(side, np.int64)]),
+            np.concatenate([old.levels, np.array(levels, np.int64)]),
+        )

@@ -37,7 +37,9 @@ def draw(name: str, seed: int, words: tuple[str, ...]) -> NDArray[np.uint8]:
         words: Colours (``#rrggbb``) and styles, as the painter takes them.
     """
     rng = np.random.default_rng([seed, zlib.crc32(name.encode())])
-    image = (np.clip(PAINTERS[name](rng, *words), 0, 1) * 255 + 0.5).astype(np.uint8)
+    # Blacks are lifted: nothing in a room is darker than about 1 % or brighter than about 95 %.
+    painted = 0.06 + 0.92 * np.clip(PAINTERS[name](rng, *words), 0, 1)
+    image = (painted * 255 + 0.5).astype(np.uint8)
     image.flags.writeable = False
     return image
 

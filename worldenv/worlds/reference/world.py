@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.camera import CameraPath, intrinsics
+from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.world import (
     Chunk,
     GenerationFailed,
-    Primitive,
     Start,
     Unsupported,
     WorldSpec,
