@@ -132,6 +132,19 @@ def references(initial: Tracks, targets: Sequence[Target]) -> dict[str, list[Sig
     return out
 
 
+def with_others(
+    reference: Mapping[str, Sequence[Sighting]], initial: Tracks
+) -> dict[str, Sequence[Sighting]]:
+    """Return the references together with whatever else of the noun is seen in V.
+
+    One-to-one assignment needs them all: else a target that changed would be taken for a
+    bystander that did not.
+    """
+    known = {seen[0].region.track for seen in reference.values() if seen}
+    others = {f"#{track}": seen for track, seen in initial.valid.items() if track not in known}
+    return {**reference, **others}
+
+
 def likeness(reference: Sequence[Sighting], seen: Sighting) -> float:
     """Return the largest clipped cosine of a sighting to the references, in [0, 1]."""
     return max(max(0.0, cosine(r.vector, seen.vector)) for r in reference)

@@ -117,10 +117,13 @@ def _centroid(context: Context, fold: Folds, noun: str, targets: Sequence[Target
         return refused(_ID, slots, "unavailable", missing)
 
     def compute(features: Features) -> list[Outcome]:
-        reference = entities.references(entities.gather(features, initial, noun), targets)
+        first = entities.gather(features, initial, noun)
+        reference = entities.references(first, targets)
         seen_before = entities.gather(features, before, noun)
         seen_after = entities.gather(features, after, noun)
-        chosen = entities.associate(reference, entities.near_start(seen_after.valid, angles))
+        chosen = entities.associate(
+            entities.with_others(reference, first), entities.near_start(seen_after.valid, angles)
+        )
         found = []
         for target in targets:
             start = reference[target.name]

@@ -186,12 +186,15 @@ def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) ->
     }
 
     def compute(features: Features) -> list[Outcome]:
-        reference = entities.references(entities.gather(features, initial, noun), targets)
+        first = entities.gather(features, initial, noun)
+        reference = entities.references(first, targets)
         seen = entities.gather(features, back, noun)
         angles = _away(context, features, back)
         near = {f for f in back if angles[f] <= constant("worldmembench.core_angle")}
         turned_back = seen if facing is None else entities.gather(features, back, facing)
-        chosen = entities.associate(reference, entities.near_start(seen.valid, angles))
+        chosen = entities.associate(
+            entities.with_others(reference, first), entities.near_start(seen.valid, angles)
+        )
         known = {t: s[0].region.track for t, s in reference.items() if s}
         vanished = any(
             not any(track in features[ask] for track in known.values()) for ask in presence

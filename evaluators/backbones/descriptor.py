@@ -14,7 +14,7 @@ from worldenv.evaluators.constants import constant
 from worldenv.evaluators.plan import Ask, pixels
 
 SIDE = 64
-_BINS = 7
+_LIGHT, _COLOUR, _REACH = 8, 11, 60
 _CELLS = 4
 _ORIENTATIONS = 8
 
@@ -111,9 +111,10 @@ def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
 def _histogram(lab: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the square root of a trilinear Lab histogram, unit length."""
     # Every second pixel each way: the crop is smooth, and the histogram is the costly part.
-    span = np.array([100 / (_BINS - 1), 160 / (_BINS - 1), 160 / (_BINS - 1)], np.float32)
-    place = (lab[::2, ::2].reshape(-1, 3) - np.array([0, -80, -80], np.float32)) / span
-    place = np.clip(place, 0, _BINS - 1.001)
+    bins = np.array([_LIGHT, _COLOUR, _COLOUR], np.float32)
+    low_end, width = np.array([0, -_REACH, -_REACH], np.float32), 2 * _REACH
+    span = np.array([100, width, width], np.float32) / (bins - 1)
+    place = np.clip((lab[::2, ::2].reshape(-1, 3) - low_end) / span, 0, bins - 1.001)
     low = place.astype(np.int64)
     part = place - low
     share = np.stack([1 - part, part]) * np.ones(3, np.float32)
@@ -121,8 +122,8 @@ def _histogram(lab: NDArray[np.float32], weight: NDArray[np.float32]) -> NDArray
     weights = (
         share[:, None, None, :, 0] * share[None, :, None, :, 1] * share[None, None, :, :, 2] * w
     )
-    index = (low @ np.array([_BINS * _BINS, _BINS, 1]))[None, :] + _CORNERS[:, None]
-    total = np.bincount(index.ravel(), weights.ravel(), minlength=_BINS**3)
+    index = (low @ np.array([_COLOUR * _COLOUR, _COLOUR, 1]))[None, :] + _CORNERS[:, None]
+    total = np.bincount(index.ravel(), weights.ravel(), minlength=_LIGHT * _COLOUR**2)
     return _unit(np.sqrt(total).astype(np.float32))
 
 
@@ -134,7 +135,7 @@ def _pooling() -> NDArray[np.float32]:
     return np.asarray(weights / weights.sum(axis=1, keepdims=True), np.float32)
 
 
-_CORNERS = np.array([(k // 4 * _BINS + k // 2 % 2) * _BINS + k % 2 for k in range(8)])
+_CORNERS = np.array([(k // 4 * _COLOUR + k // 2 % 2) * _COLOUR + k % 2 for k in range(8)])
 _POOL = _pooling()
 
 
