@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SHELL = {"bench", "cli", "report", "offline", "store"}
+SHELL = {"bench", "cli", "doctor", "offline", "report", "schedule", "stage", "store"}
 UPPER = {"wrappers", "policies", "evaluators"}
 CORE_FILES = sorted(
     file

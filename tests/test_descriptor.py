@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-from toyworld import texture
+from boxes_world import texture
 
 from worldenv.evaluators.backbones.cutout import Cutout, Facing
 from worldenv.evaluators.backbones.descriptor import describe, describe_regions

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from toyworld import THINGS, ToyWorld, exit_reenter, lrlr, out_and_back, play
+from boxes_world import THINGS, ToyWorld, exit_reenter, lrlr, out_and_back, play
 
 from worldenv.camera import CameraPath
 from worldenv.case import Case, Target

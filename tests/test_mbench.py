@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toyworld import HOME, THINGS, ToyWorld, exit_reenter, path_of, play
+from boxes_world import HOME, THINGS, ToyWorld, exit_reenter, path_of, play
 
 from worldenv.case import Case, Event, Target
 from worldenv.evaluators.engine import build_engine

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toyworld import out_and_back
+from boxes_world import out_and_back
 
 from worldenv.camera import CameraPath, geodesic_deg, integrate, walk
 from worldenv.evaluators.pairs import (

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from toyworld import THINGS, Box, ToyWorld, out_and_back, play
+from boxes_world import THINGS, Box, ToyWorld, out_and_back, play
 
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.metrics import psnr, ssim

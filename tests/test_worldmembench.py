@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from toyworld import HOME, THINGS, ToyWorld, dynamic, lrlr, lrud, path_of, play
+from boxes_world import HOME, THINGS, ToyWorld, dynamic, lrlr, lrud, path_of, play
 
 from worldenv.case import Case, Event, Target
 from worldenv.evaluators.engine import build_engine

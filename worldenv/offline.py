@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from worldenv import store
-from worldenv.bench import Progress, Results, Settings, score_rollout
+from worldenv.bench import Results
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
 from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.stats import Table
 from worldenv.rollout import Rollout, load_poses, with_phases
+from worldenv.schedule import Settings
+from worldenv.stage import Progress, score_rollout, silent
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -70,7 +72,7 @@ def score(
         truth=truth,
     )
     name = source.name
-    summary = score_rollout(rollout, engine, lambda n: (progress or _silent)(name, n))
+    summary = score_rollout(rollout, engine, lambda n: (progress or silent)(name, n))
     shown = rollout.case or Case(id=name, category="recorded")
     record = store.EpisodeRecord(
         status="done",
@@ -174,7 +176,3 @@ def _open(source: Path, path: Path | None, script: str | None, case: Case | None
         assert script is not None
         poses = load_script(script).path(None, case)
     return Rollout.from_video(source, poses, K=K, case=case, script=script)
-
-
-def _silent(name: str, frames: int) -> None:
-    pass
