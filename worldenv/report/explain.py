@@ -24,6 +24,7 @@ from worldenv.store import Row
 from worldenv.world import UnknownName, WorldEnvError
 
 SHOWN_FRAMES = 12
+SHOWN_MATCHES = 60
 
 
 @dataclass(frozen=True)
@@ -188,11 +189,11 @@ def _pictures(folder: Path, row: Row) -> str:
     return f"<div class='strip'>{''.join(parts)}</div>"
 
 
-def _spread(items: Sequence[Any]) -> Iterable[Any]:
-    """Return at most ``SHOWN_FRAMES`` items, evenly spread."""
-    if len(items) <= SHOWN_FRAMES:
+def _spread(items: Sequence[Any], most: int = SHOWN_FRAMES) -> Iterable[Any]:
+    """Return at most ``most`` items, evenly spread."""
+    if len(items) <= most:
         return items
-    return [items[int(i)] for i in np.linspace(0, len(items) - 1, SHOWN_FRAMES)]
+    return [items[int(i)] for i in np.linspace(0, len(items) - 1, most)]
 
 
 def _label(rollout: Rollout, frame: int) -> str:
@@ -223,13 +224,18 @@ def _with_mask(rollout: Rollout, frame: int, row: Row) -> NDArray[np.uint8]:
 
 
 def draw_matches(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return two frames side by side with their matches: inliers green, others red."""
+    """Return two frames side by side with their matches: inliers green, others red.
+
+    At most ``SHOWN_MATCHES`` are drawn, evenly chosen, so that the frames stay visible.
+    """
     ask = pixels(0)
     first, second = Sift().compute([ask, ask], [(a,), (b,)])
     pairs = matched(first, second)
     points, others = first.points[pairs[:, 0]], second.points[pairs[:, 1]]
     picture: NDArray[np.uint8] = np.concatenate([a, b], axis=1)
-    for p, q, inlier in zip(points, others, verified(points, others), strict=True):
+    inliers = verified(points, others)
+    for i in _spread(range(len(points)), SHOWN_MATCHES):
+        p, q, inlier = points[i], others[i], inliers[i]
         colour = (40, 200, 80) if inlier else (230, 60, 60)
         start = (round(float(p[0])), round(float(p[1])))
         end = (round(float(q[0])) + a.shape[1], round(float(q[1])))

@@ -66,7 +66,9 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         "<h2 id='summary'>Summary</h2>",
         "<p class='lead'>A line a metric: the mean over episodes, with what a perfect, an amnesiac "
         "and a frozen world score on the control items. A number means little outside that "
-        "range.</p>",
+        "range. A frozen video never leaves, so it scores 1 on every static metric of "
+        "WorldMemBench and MBench; its rotation error of 1, its empty qualified tables and its "
+        "memory gain of 0 give it away.</p>",
         _ranges(summarise(rows)),
         render_table(summarise(rows)),
     ]
