@@ -19,7 +19,7 @@ from worldenv.world import UnknownName, WorldEnvError
 def results(tmp_path_factory):
     return bench.run(
         f"{TOY}:make",
-        cases=[CASE, "worldmembench/environment/000", "r2m/indoor/000"],
+        cases=[CASE, "worldmembench/environment/001", "r2m/indoor/001"],
         profile="classic+truth",
         world_options=OPTIONS,
         controls=False,
