@@ -5,9 +5,9 @@ import time
 
 import numpy as np
 import pytest
+from boxes_world import out_and_back
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from boxes_world import out_and_back
 
 from worldenv.camera import CameraPath, geodesic_deg, integrate, walk
 from worldenv.evaluators.pairs import (

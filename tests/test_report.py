@@ -8,9 +8,10 @@ import pytest
 from test_bench import CASE, OPTIONS, TOY
 
 from worldenv import bench, store
+from worldenv.report.episodes import strip_frames
 from worldenv.report.explain import explain_score, frames_of
 from worldenv.report.glossary import GLOSSARY, STATUS_MEANING
-from worldenv.report.page import strip_frames, write_report
+from worldenv.report.page import write_report
 from worldenv.report.summary import summarise
 from worldenv.world import UnknownName, WorldEnvError
 

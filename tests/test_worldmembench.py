@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from boxes_world import HOME, THINGS, ToyWorld, dynamic, lrlr, lrud, path_of, play
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from boxes_world import HOME, THINGS, ToyWorld, dynamic, lrlr, lrud, path_of, play
 
 from worldenv.case import Case, Event, Target
 from worldenv.evaluators.engine import build_engine

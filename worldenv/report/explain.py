@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from worldenv.evaluators.backbones.local import Sift
 from worldenv.evaluators.metrics.match import matched, verified
 from worldenv.evaluators.plan import pixels
 from worldenv.report.glossary import STATUS_MEANING, VARIANTS, entry
-from worldenv.report.page import format_value, thumbnail
+from worldenv.report.html import document, format_value, thumbnail
 from worldenv.rollout import InvalidRollout, Rollout
 from worldenv.store import Row
 from worldenv.world import UnknownName, WorldEnvError
@@ -244,14 +243,9 @@ def draw_matches(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> NDArray[np.uint8
 
 
 def _page(row: Row, lines: Sequence[str], pictures: str) -> str:
-    css = files("worldenv.report").joinpath("style.css").read_text(encoding="utf-8")
-    title = escape(lines[0])
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; "
-        "img-src data:; style-src 'unsafe-inline'\">"
-        f"<title>{title}</title><style>{css} pre {{ white-space: pre-wrap; }}</style></head><body>"
-        f"<h1>{title}</h1><pre>{escape(chr(10).join(lines[1:]))}</pre>{pictures}"
+    body = (
+        f"<h1>{escape(lines[0])}</h1><pre>{escape(chr(10).join(lines[1:]))}</pre>{pictures}"
         f"<p class='note'>Score {escape(row.id)}; yellow outlines are what truth shows of the "
-        "target's category.</p></body></html>\n"
+        "target's category.</p>"
     )
+    return document(lines[0], body, "pre { white-space: pre-wrap; }")

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import base64
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
-import cv2
 import numpy as np
-from numpy.typing import NDArray
 
 from worldenv import __version__, store
 from worldenv.case import BENCHMARKS
 from worldenv.evaluators import mbench, r2m, worldmembench
 from worldenv.evaluators.stats import Table
+from worldenv.report.episodes import render_episodes
 from worldenv.report.glossary import GLOSSARY, STATUS_MEANING, VARIANTS, entry
+from worldenv.report.html import document, render_table
 from worldenv.report.summary import summarise
-from worldenv.report.svg import PALETTE, Mark, line_plot, path_plot, range_plot
-from worldenv.rollout import InvalidRollout, Rollout
+from worldenv.report.svg import PALETTE, Mark, line_plot, range_plot
 from worldenv.store import EpisodeRecord, Row
 
 TITLES = {"worldmembench": "WorldMemBench", "mbench": "MBench", "r2m": "R2M-Bench"}
-
-SHOWN_EPISODES = 40
-"""Episodes shown with frames; a report of hundreds would not open in a browser."""
 
 _TABULATE = {
     "worldmembench": worldmembench.tabulate,
@@ -85,19 +78,8 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
             f"<details><summary>{escape(table.title)}</summary>{render_table(table)}</details>"
             for table in tables[1:]
         ]
-    sections += [_episodes(run, found, rows), _meanings(rows)]
-    css = files("worldenv.report").joinpath("style.css").read_text(encoding="utf-8")
-    title = escape(f"worldenv: {', '.join(worlds)}")
-    return (
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        # No script and nothing fetched: prompts and names in here are other people's text.
-        "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; "
-        "img-src data:; style-src 'unsafe-inline'\">"
-        f"<title>{title}</title><style>{css}</style></head><body>"
-        + "\n".join(sections)
-        + "</body></html>\n"
-    )
+    sections += [render_episodes(run, found, rows), _meanings(rows)]
+    return document(f"worldenv: {', '.join(worlds)}", "\n".join(sections))
 
 
 def _head(worlds: Sequence[str], found: Sequence[tuple[str, EpisodeRecord]]) -> str:
@@ -137,66 +119,6 @@ def _failures(found: Sequence[tuple[str, EpisodeRecord]]) -> str:
         f"<div class='warn'>{len(failed)} episode(s) failed and are in no table; running the same "
         f"command again tries them again.<ul>{items}</ul></div>"
     )
-
-
-def render_table(table: Table, *, heading: bool = False) -> str:
-    """Return a Table as HTML: numbers right, missing values as a dash, notes below.
-
-    Columns in which nothing stands (the control column of a table without controls) are left out.
-    """
-    table = _without_empty_columns(table)
-    numeric = [
-        all(isinstance(row[i], int | float) or row[i] is None for row in table.rows)
-        for i in range(len(table.columns))
-    ]
-    head = "".join(
-        f"<th{' class=number' if numeric[i] else ''}>{escape(str(c)).replace(chr(10), '<br>')}</th>"
-        for i, c in enumerate(table.columns)
-    )
-    body = "".join(
-        "<tr>" + "".join(_cell(value, numeric[i]) for i, value in enumerate(row)) + "</tr>"
-        for row in table.rows
-    )
-    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in table.notes)
-    title = f"<h3>{escape(table.title)}</h3>" if heading else ""
-    return (
-        f"{title}<div class='scroll'><table><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>{notes}"
-    )
-
-
-def _without_empty_columns(table: Table) -> Table:
-    kept = [
-        i
-        for i in range(len(table.columns))
-        if not table.rows or any(row[i] not in (None, "") for row in table.rows)
-    ]
-    return Table(
-        table.title,
-        tuple(table.columns[i] for i in kept),
-        tuple(tuple(row[i] for i in kept) for row in table.rows),
-        table.notes,
-    )
-
-
-def _cell(value: Any, numeric: bool) -> str:
-    kind = " class=number" if numeric else ""
-    if value is None:
-        return f"<td{kind}><span class=none>&ndash;</span></td>"
-    return f"<td{kind}>{escape(format_value(value))}</td>"
-
-
-def format_value(value: Any) -> str:
-    """Return a table cell as text: four significant figures, counts whole, None as a dash."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool | str):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:.4f}" if abs(value) < 10 else f"{value:.2f}"
-    return str(value)
 
 
 def _ranges(table: Table) -> str:
@@ -291,118 +213,6 @@ def _by_revisit(rows: Iterable[Row]) -> dict[float, float | None]:
         elif row.status in ("absent", "no_observation"):
             values[row.revisit].append(0.0)
     return {k: float(np.mean(v)) for k, v in sorted(values.items())}
-
-
-def _episodes(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequence[Row]) -> str:
-    done = [(name, record) for name, record in found if record.status == "done"]
-    shown = sorted(done, key=lambda pair: bool(pair[1].control))[:SHOWN_EPISODES]
-    by_episode: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        by_episode[row.episode].append(row)
-    parts = ["<h2 id='episodes'>Episodes</h2>"]
-    if len(shown) < len(done):
-        parts.append(
-            f"<p class='small'>{len(shown)} of {len(done)} episodes are shown; the others are in "
-            "the episode folders.</p>"
-        )
-    for name, record in shown:
-        parts.append(_episode(run / "episodes" / name, name, record, by_episode[name]))
-    return "\n".join(parts)
-
-
-def _episode(folder: Path, name: str, record: EpisodeRecord, rows: Sequence[Row]) -> str:
-    control = f" &middot; control: {escape(record.control)}" if record.control else ""
-    heading = (
-        f"<h3>{escape(record.case)} &middot; {escape(record.script)} &middot; seed {record.seed}"
-        f"{control}</h3>"
-    )
-    try:
-        rollout = Rollout.load(folder)
-        picture = f"<div class='strip'>{_strip(rollout)}</div>{_paths(rollout)}"
-    except InvalidRollout as error:
-        picture = f"<p class='small'>No frames: {escape(str(error))}</p>"
-    listed = "".join(
-        "<tr>"
-        + "".join(
-            _cell(value, i in (4, 5))
-            for i, value in enumerate(
-                (
-                    row.metric,
-                    row.variant,
-                    row.target,
-                    None if row.revisit is None else f"R{row.revisit}",
-                    row.value,
-                    f"{row.n_valid}/{row.n_expected}",
-                    row.status,
-                    row.id,
-                )
-            )
-        )
-        + "</tr>"
-        for row in rows
-    )
-    return (
-        f"<div class='episode' id='{escape(name, quote=True)}'>{heading}"
-        f"{picture}<details><summary>{len(rows)} scores</summary>"
-        "<div class='scroll'><table><thead><tr><th>metric</th><th>variant</th><th>target</th>"
-        "<th>revisit</th><th class=number>value</th><th class=number>n</th><th>status</th>"
-        f"<th>score id</th></tr></thead><tbody>{listed}</tbody></table></div></details></div>"
-    )
-
-
-def strip_frames(phases: Sequence[str | None] | None, count: int) -> list[tuple[int, str]]:
-    """Return (frame, label) of a filmstrip: what every phase leads to, or evenly spread frames.
-
-    V is shown by its first frame; D_k, R_k and H by their last, D_k and R_k also by their middle
-    while there are few of them.
-    """
-    if phases is None or not any(phases):
-        return [(int(i), "") for i in np.linspace(0, count - 1, min(7, count))]
-    frames: dict[str, list[int]] = {}
-    for i, phase in enumerate(phases):
-        if phase is not None:
-            frames.setdefault(phase, []).append(i)
-    shown: list[tuple[int, str]] = []
-    for phase, mine in frames.items():
-        if phase[0] in "DR" and len(frames) < 5:
-            shown.append((mine[len(mine) // 2], phase))
-        shown.append((mine[0] if phase == "V" else mine[-1], phase))
-    return shown
-
-
-def thumbnail(frame: NDArray[np.uint8], height: int = 132) -> str:
-    """Return a frame as an ``img`` element with its JPEG inside."""
-    scale = height / frame.shape[0]
-    small = cv2.resize(
-        frame, (max(1, round(frame.shape[1] * scale)), height), interpolation=cv2.INTER_AREA
-    )
-    _, data = cv2.imencode(".jpg", small[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 85])
-    text = base64.b64encode(data.tobytes()).decode()
-    return (
-        f"<img alt='' width={small.shape[1]} height={height} src='data:image/jpeg;base64,{text}'>"
-    )
-
-
-def _strip(rollout: Rollout) -> str:
-    parts = []
-    for frame, label in strip_frames(rollout.phases, len(rollout)):
-        image = thumbnail(rollout.frames(frame, frame + 1)[0])
-        parts.append(
-            f"<figure>{image}<figcaption><span class='phase'>{escape(label)}</span> {frame}"
-            "</figcaption></figure>"
-        )
-    return "".join(parts)
-
-
-def _paths(rollout: Rollout) -> str:
-    paths = [("target", rollout.target.poses)]
-    if rollout.realised is not None:
-        paths.append(("realised", rollout.realised))
-    plot = path_plot(paths, rollout.phases)
-    caption = "camera from above; yaw (thick) and pitch (thin) over time"
-    if rollout.realised is not None:
-        caption += "; dashed: realised"
-    return f"<figure><figcaption>{caption}</figcaption>{plot}</figure>"
 
 
 def _meanings(rows: Sequence[Row]) -> str:

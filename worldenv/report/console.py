@@ -1,0 +1,108 @@
+"""What the command line shows: estimates, progress, tables."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table as RichTable
+
+if TYPE_CHECKING:
+    from worldenv.bench import Estimate
+    from worldenv.evaluators.stats import Table
+
+# A pipe has no width; rich would take 80 columns and cut the numbers.
+_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
+console = Console(width=_WIDTH)
+errors = Console(stderr=True)
+
+
+def print_estimate(estimate: Estimate) -> None:
+    """Print what a run will take."""
+    duration = "unknown time"
+    if estimate.seconds is not None:
+        minutes, seconds = divmod(round(estimate.seconds), 60)
+        duration = f"about {minutes} min {seconds:02d} s" if minutes else f"about {seconds} s"
+    console.print(
+        f"{estimate.episodes} episodes, {estimate.frames:,} frames, {duration} "
+        f"({estimate.basis}), {estimate.bytes / 1e6:,.0f} MB",
+        highlight=False,
+    )
+
+
+@contextlib.contextmanager
+def progress_bar(counts: dict[str, int] | None) -> Iterator[Any]:
+    """Show progress in frames; yields the callback that moves it."""
+    total = None if counts is None else sum(counts.values())
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("frames"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("walking", total=total)
+
+        def advance(episode: str, frames: int) -> None:
+            bar.update(task, advance=frames, description=escape(episode[-44:]))
+
+        yield advance
+
+
+def print_summary(table: Table) -> None:
+    """Print the summary of a run: benchmarks as sections, intervals and counts in one cell."""
+    from worldenv.report.html import format_value
+
+    rich = RichTable(title=table.title, title_justify="left", title_style="bold")
+    rich.add_column("metric")
+    for column in ("mean", "95 %", "n", "perfect", "amnesiac", "frozen"):
+        rich.add_column(column, justify="right", no_wrap=True)
+    rich.add_column("measured by")
+    section = ""
+    for row in table.rows:
+        cell = dict(zip(table.columns, row, strict=True))
+        if cell["benchmark"] != section:
+            section = cell["benchmark"]
+            rich.add_section()
+            rich.add_row(f"[bold]{escape(section)}[/]")
+        shown = [format_value(cell[k]) for k in ("mean", "perfect", "amnesiac", "frozen")]
+        interval = "" if cell["low"] is None else f"{cell['low']:.3f} .. {cell['high']:.3f}"
+        count = str(cell["n"]) if cell["coverage"] == 1 else f"{cell['n']} ({cell['coverage']:.0%})"
+        name = f"{cell['metric']} {cell['variant']}".strip()
+        rich.add_row(escape(name), shown[0], interval, count, *shown[1:], escape(cell["backbone"]))
+    console.print(rich)
+    for note in table.notes:
+        console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
+
+
+def print_table(table: Table) -> None:
+    """Print a Table."""
+    from worldenv.report.html import format_value
+
+    rich = RichTable(title=table.title, title_justify="left", title_style="bold")
+    for i, column in enumerate(table.columns):
+        values = [row[i] for row in table.rows]
+        numbers = all(v is None or isinstance(v, int | float) for v in values)
+        rich.add_column(escape(str(column)), justify="right" if numbers else "left")
+    for row in table.rows:
+        rich.add_row(*(escape(format_value(value)) for value in row))
+    console.print(rich)
+    for note in table.notes:
+        console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
