@@ -21,6 +21,7 @@ SHOWN_EPISODES = 40
 def render_episodes(
     run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequence[Row]
 ) -> str:
+    """Return the section of episodes, those of the world under test first."""
     done = [(name, record) for name, record in found if record.status == "done"]
     shown = sorted(done, key=lambda pair: bool(pair[1].control))[:SHOWN_EPISODES]
     by_episode: dict[str, list[Row]] = defaultdict(list)
