@@ -124,7 +124,21 @@ def test_training_beats_a_random_walk():
         return PoseObservation(_env(primitives=tuple(turns), quantum=turns), budget=241)
 
     walk = RandomWalk(make().action_space, seed=0)
-    learned = explore(train(make, 3_000, seed=0), make, range(100, 105))
+    learned = explore(train(make, 2_048, seed=0), make, range(100, 105))
     random = explore(walk, make, range(100, 105))
     mean = [np.mean([w.per_frame for w in walks]) for walks in (learned, random)]
     assert mean[0] > 5 * mean[1] > 0
+
+
+@pytest.mark.slow
+def test_copies_train_in_processes_of_their_own():
+    pytest.importorskip("stable_baselines3")
+
+    def learned():
+        return explore(train(_watched, 128, seed=3, envs=2), _watched, [5])
+
+    assert learned() == learned(), "the same seed gives the same agent"
+
+
+def _watched():
+    return PoseObservation(_env(), budget=241)
