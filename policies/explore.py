@@ -16,13 +16,19 @@ from worldenv.world import Unsupported
 
 MakeEnv = Callable[[], gym.Env[Any, Any]]
 
+_GAMMA = 0.98
+
 
 class PoseObservation(gym.Wrapper[Any, Any, Any, Any]):
     """Shows an agent where it is instead of what it sees, so that what it learns fits any scene.
 
-    The observation is float32 (8,): position x, y, z (metres, squashed by tanh), sine and cosine
-    of yaw, pitch (in units of 90 degrees), the turn made so far (in units of 360 degrees, squashed)
-    and the share of the budget that is used.
+    The observation is float32 (11,): position x, y, z (metres, squashed by tanh), sine and cosine
+    of yaw, pitch (in units of 90 degrees), the turn made so far (in units of 360 degrees,
+    squashed), the share of the budget that is used, and how the last step moved the camera:
+    turned right (in units of 30 degrees, squashed), to the right and ahead (metres, squashed).
+
+    Without the last step's motion an agent cannot sweep back and forth: at one place it would have
+    to turn both ways. Of what is left, chance drift never comes back and only a whole turn pays.
 
     Args:
         env: A WorldEnv, wrapped or not.
@@ -31,17 +37,18 @@ class PoseObservation(gym.Wrapper[Any, Any, Any, Any]):
 
     def __init__(self, env: gym.Env[Any, Any], budget: int) -> None:
         super().__init__(env)
-        self.observation_space = gym.spaces.Box(-1.0, 1.0, (8,), np.float32)
+        self.observation_space = gym.spaces.Box(-1.0, 1.0, (11,), np.float32)
         self._budget = budget
         self._turned = 0.0
-        self._yaw = 0.0
+        self._pose = np.eye(4)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Reset and return where the camera is."""
         _, info = self.env.reset(seed=seed, options=options)
-        self._turned = self._yaw = 0.0
+        self._turned = 0.0
+        self._pose = np.asarray(info["pose"])
         return self._observe(info), info
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], Any, bool, bool, dict[str, Any]]:
@@ -51,13 +58,18 @@ class PoseObservation(gym.Wrapper[Any, Any, Any, Any]):
 
     def _observe(self, info: dict[str, Any]) -> NDArray[np.float32]:
         pose = np.asarray(info["pose"])
-        yaw, pitch = yaw_pitch(pose[None])[0]
-        self._turned += (yaw - self._yaw + 180) % 360 - 180
-        self._yaw = float(yaw)
+        (before, _), (yaw, pitch) = yaw_pitch(np.stack([self._pose, pose]))
+        turn = (yaw - before + 180) % 360 - 180
+        moved = self._pose[:3, :3].T @ (pose[:3, 3] - self._pose[:3, 3])
+        self._pose = pose
+        self._turned += turn
         angle = np.radians(yaw)
-        rest = [np.sin(angle), np.cos(angle), pitch / 90, np.tanh(self._turned / 360)]
         used = min(1.0, (info["t"] + 1) / self._budget)
-        values = np.array([*np.tanh(pose[:3, 3]), *rest, used])
+        values = [
+            *np.tanh(pose[:3, 3]),
+            *(np.sin(angle), np.cos(angle), pitch / 90, np.tanh(self._turned / 360), used),
+            *np.tanh([turn / 30, moved[0], moved[2]]),
+        ]
         return np.asarray(np.clip(values, -1, 1), dtype=np.float32)
 
 
@@ -109,13 +121,39 @@ class RandomWalk:
         return np.asarray(self._random.integers(self._count, size=shape)), None
 
 
-def train(make_env: MakeEnv, steps: int, seed: int) -> Policy:
-    """Return a PPO agent of stable-baselines3 trained on one environment.
+class Repeat:
+    """Takes one action for ever; a whole turn is the simplest way to come back.
+
+    Args:
+        action: The action.
+    """
+
+    def __init__(self, action: int) -> None:
+        self._action = action
+
+    def predict(
+        self,
+        observation: Any,
+        state: Any = None,
+        episode_start: Any = None,
+        deterministic: bool = True,
+    ) -> tuple[NDArray[Any], Any]:
+        """Return (the action, None)."""
+        shape = (len(episode_start),) if np.ndim(episode_start) == 1 else ()
+        return np.full(shape, self._action), None
+
+
+def train(make_env: MakeEnv, steps: int, seed: int, envs: int = 1) -> Policy:
+    """Return a PPO agent of stable-baselines3 trained on copies of one environment.
+
+    Rewards are scaled by their running spread, as they are of the order of 0.01 a step. Updates are
+    many and small, because a renderer makes few steps a second.
 
     Args:
         make_env: Makes the environment, rewarded by ProbeReward.
-        steps: Environment steps to train for.
-        seed: Seed of agent and environment.
+        steps: Environment steps to train for, over all copies.
+        seed: Seed of agent and environments.
+        envs: Copies; more than one run in a process each.
 
     Raises:
         Unsupported: stable-baselines3 is not installed.
@@ -123,29 +161,30 @@ def train(make_env: MakeEnv, steps: int, seed: int) -> Policy:
     try:
         import torch
         from stable_baselines3 import PPO
+        from stable_baselines3.common.vec_env import DummyVecEnv, SubprocVecEnv, VecNormalize
     except ImportError as error:
         raise Unsupported("training needs stable-baselines3: pip install 'worldenv[rl]'") from error
     # One thread is faster for nets this small, and gives the same numbers everywhere.
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    env = make_env()
-    space = env.observation_space
-    images = space.shape is not None and len(space.shape) == 3
+    copies = SubprocVecEnv([make_env] * envs) if envs > 1 else DummyVecEnv([make_env])
     try:
+        space = copies.observation_space
+        images = space.shape is not None and len(space.shape) == 3
         model = PPO(
             "CnnPolicy" if images else "MlpPolicy",
-            env,
-            n_steps=128,
-            batch_size=64,
-            learning_rate=1e-3,
-            gamma=0.995,
+            VecNormalize(copies, norm_obs=False, norm_reward=True, gamma=_GAMMA),
+            n_steps=128 // envs,
+            batch_size=32,
+            learning_rate=2e-3,
+            gamma=_GAMMA,
             ent_coef=0.01,
             seed=seed,
             device="cpu",
         )
         model.learn(steps)
     finally:
-        env.close()
+        copies.close()
         torch.set_num_threads(threads)
     trained: Policy = model
     return trained

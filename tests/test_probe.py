@@ -8,7 +8,7 @@ import toy_world
 from worldenv.camera import Primitive
 from worldenv.env import InvalidOption, WorldEnv
 from worldenv.policies import worldmembench
-from worldenv.policies.explore import PoseObservation, RandomWalk, explore, train
+from worldenv.policies.explore import PoseObservation, RandomWalk, Repeat, explore, train
 from worldenv.world import Unsupported
 from worldenv.wrappers import ProbeReward
 
@@ -86,10 +86,16 @@ def test_where_the_camera_is():
     observation, _ = env.reset(seed=0)
     assert env.observation_space.contains(observation)
     assert observation[:5].tolist() == [0, 0, 0, 0, 1]
+    assert observation[8:].tolist() == [0, 0, 0]
     for _ in range(25):
         observation = env.step(RIGHT)[0]
     assert observation[6] == pytest.approx(np.tanh(100 / 360))
     assert observation[7] == pytest.approx(101 / 241)
+    assert observation[8:] == pytest.approx([np.tanh(4 / 30), 0, 0])
+    assert env.step(LEFT)[0][8] == pytest.approx(-np.tanh(4 / 30))
+    # Ahead is where the camera looks, not the first frame's axis.
+    assert env.step(Primitive.FORWARD)[0][8:] == pytest.approx([0, 0, np.tanh(4 / 30)])
+    assert env.step(Primitive.LEFT)[0][8:] == pytest.approx([0, -np.tanh(4 / 30), 0])
 
 
 def test_exploring_is_repeatable():
@@ -103,6 +109,7 @@ def test_exploring_is_repeatable():
     script = worldmembench.lrlr(hold=4, leg=40, angle=40)
     walked = explore(script.policy(_env().unwrapped.world_spec, "primitive"), _env, [5])
     assert walked[0].per_frame > 0
+    assert explore(Repeat(STAY), _env, [5])[0].revisits == 0
     with pytest.raises(Unsupported, match="primitive"):
         RandomWalk(gym.spaces.Box(-1, 1, (6,)), 0)
 
@@ -117,7 +124,21 @@ def test_training_beats_a_random_walk():
         return PoseObservation(_env(primitives=tuple(turns), quantum=turns), budget=241)
 
     walk = RandomWalk(make().action_space, seed=0)
-    learned = explore(train(make, 3_000, seed=0), make, range(100, 105))
+    learned = explore(train(make, 2_048, seed=0), make, range(100, 105))
     random = explore(walk, make, range(100, 105))
     mean = [np.mean([w.per_frame for w in walks]) for walks in (learned, random)]
     assert mean[0] > 5 * mean[1] > 0
+
+
+@pytest.mark.slow
+def test_copies_train_in_processes_of_their_own():
+    pytest.importorskip("stable_baselines3")
+
+    def learned():
+        return explore(train(_watched, 128, seed=3, envs=2), _watched, [5])
+
+    assert learned() == learned(), "the same seed gives the same agent"
+
+
+def _watched():
+    return PoseObservation(_env(), budget=241)
