@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
 from worldenv.worlds.reference.coarse import lend
-from worldenv.worlds.reference.compile import running, thread_count
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
@@ -250,11 +249,7 @@ class Renderer:
             background,
         )
         visible = self._visible(camera, float(K[0, 0]))
-        if thread_count(self.threads) == 1:
-            raster.draw_serial(visible, self._geometry, camera, self._scratch, picture, rgb)
-        else:
-            with running(self.threads):
-                raster.draw_parallel(visible, self._geometry, camera, self._scratch, picture, rgb)
+        raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads, rgb)
         return Drawn(picture.frame, picture.depth, picture.ids)
 
     def pose_of(self, instance: Instance, time: float) -> NDArray[np.float64]:
