@@ -19,18 +19,28 @@ from typing import Any
 
 import numba
 
-__all__ = ["cores", "default_threads", "kernel", "share", "thread_count"]
+__all__ = ["cores", "default_threads", "inner_kernel", "kernel", "share", "thread_count"]
 
 _HOME = os.getpid()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a kernel; division follows IEEE rules, and no unsafe maths is allowed."""
+    return _compile(function, no_cfunc_wrapper=True)
+
+
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that only other kernels call: in less time, without a door to Python."""
+    return _compile(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
+
+
+def _compile(function: Callable[..., Any], **flags: bool) -> Any:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", **flags}
     try:
-        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:
         # numba found no folder that it may write (package, user cache, NUMBA_CACHE_DIR).
-        return numba.njit(nogil=True, error_model="numpy")(function)
+        return numba.njit(**options)(function)
 
 
 def cores() -> int:

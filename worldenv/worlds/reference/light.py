@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.compile import kernel, share
+from worldenv.worlds.reference.compile import inner_kernel, kernel, share
 from worldenv.worlds.reference.parts import LIFT
 from worldenv.worlds.reference.rays import STACK, Tree, blocked, nearest
 from worldenv.worlds.reference.scene import Lamp
@@ -124,7 +124,7 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
     )
 
 
-@kernel
+@inner_kernel
 def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
     """Return two unit vectors across a normal (Duff et al. 2017)."""
     one = np.float32(1.0)
@@ -134,7 +134,7 @@ def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
     return one + s * nx * nx * a, s * b, -s * nx, b, s + ny * ny * a, -ny
 
 
-@kernel
+@inner_kernel
 def _meets(px, py, pz, dx, dy, dz, boxes, b):  # type: ignore[no-untyped-def]
     """Return whether the segment p + [0, 1] d meets box ``b`` of (n, 6)."""
     near, far = np.float32(0.0), np.float32(1.0)
@@ -152,7 +152,7 @@ def _meets(px, py, pz, dx, dy, dz, boxes, b):  # type: ignore[no-untyped-def]
     return near <= far
 
 
-@kernel
+@inner_kernel
 def _meets_any(px, py, pz, dx, dy, dz, boxes):  # type: ignore[no-untyped-def]
     """Return whether the segment p + [0, 1] d meets any of the boxes (b, 6)."""
     for b in range(boxes.shape[0]):
@@ -161,13 +161,13 @@ def _meets_any(px, py, pz, dx, dy, dz, boxes):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@inner_kernel
 def _count(light):  # type: ignore[no-untyped-def]
     """Return light in counts."""
     return np.int32(min(light * _COUNTS, _MOST) + np.float32(0.5))
 
 
-@kernel
+@inner_kernel
 def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the direct light at a point to ``out`` (3,)."""
     points, owner, facing, power = lamps.points, lamps.lamp, lamps.facing, lamps.power
@@ -197,7 +197,7 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, boxes, sign
             out[c] += sign * _count(w * power[k, c])
 
 
-@kernel
+@inner_kernel
 def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
     """Write the light that a hit surface throws back, without shadows, to ``out`` (3,).
 
@@ -234,7 +234,7 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
     return True
 
 
-@kernel
+@inner_kernel
 def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the indirect light at a point to ``out`` (3,)."""
     tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
@@ -288,7 +288,7 @@ def _gather(start, step, tree, lamps, where, boxes, sign, direct, around):  # ty
                 u, v, w = -u, -v, -w
 
 
-@kernel
+@inner_kernel
 def _touched(lamps, points, normals, pattern, both, boxes, i):  # type: ignore[no-untyped-def]
     """Return the flags of one receiver."""
     reach, zero = np.float32(REACH), np.float32(0.0)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.compile import kernel, share
+from worldenv.worlds.reference.compile import inner_kernel, kernel, share
 
 __all__ = [
     "BAND",
@@ -139,7 +139,7 @@ class Picture(NamedTuple):
     background: NDArray[np.float32]
 
 
-@kernel
+@inner_kernel
 def _record(k, ax, ay, bx, by, cx, cy, scratch):  # type: ignore[no-untyped-def]
     """Write one screen triangle; return whether it covers any sample centre's row and column."""
     height, width = scratch.inverse.shape
@@ -281,7 +281,7 @@ def _set_up(start, step, visible, counts, spans, geometry, camera, scratch):  # 
         spans[i, 1] = highest
 
 
-@kernel
+@inner_kernel
 def _scan_rows(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
     """Find the nearest surface of each sample in the rows [y0, y1)."""
     inverse, record = scratch.inverse, scratch.record
@@ -340,7 +340,7 @@ def _scan(start, step, rows, visible, counts, spans, scratch):  # type: ignore[n
         _scan_rows(first, min(first + rows, height), visible, counts, spans, scratch)
 
 
-@kernel
+@inner_kernel
 def _tone(x):  # type: ignore[no-untyped-def]
     """Map linear light to [0, 1] with a soft shoulder and a slight toe (rational, no libm)."""
     y = x * (np.float32(2.51) * x + np.float32(0.03))
@@ -348,7 +348,7 @@ def _tone(x):  # type: ignore[no-untyped-def]
     return min(max(y, np.float32(0.0)), np.float32(1.0))
 
 
-@kernel
+@inner_kernel
 def _level_of(footprint):  # type: ignore[no-untyped-def]
     """Return log2 of the root of a squared footprint, 0 to 14, straight between powers of four.
 
@@ -358,7 +358,7 @@ def _level_of(footprint):  # type: ignore[no-untyped-def]
     return min(np.float32(bits) * np.float32(0.5 / (1 << 23)), np.float32(14.0))
 
 
-@kernel
+@inner_kernel
 def _spread(t):  # type: ignore[no-untyped-def]
     """Return a packed texel with its channels 21 bits apart."""
     wide = np.uint64(t)
@@ -369,7 +369,7 @@ def _spread(t):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel
+@inner_kernel
 def _filtered(texels, offset, side, tu, tv):  # type: ignore[no-untyped-def]
     """Return the bilinear sRGB code, times 4096, of the three channels in lanes of 21 bits.
 
