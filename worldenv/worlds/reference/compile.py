@@ -1,4 +1,8 @@
-"""Compiles the kernels with a disk cache and decides how many threads they may use.
+"""Compiles the kernels with a disk cache and shares their work between threads.
+
+All kernels are serial and let go of Python's lock; a loop that is to run on several threads takes
+(first, step) and does every step-th piece of work. So one compiled kernel serves any number of
+threads, and no thread pool is left behind by a fork.
 
 numba renews a kernel's cache when its own file changes, not when a kernel that it calls from
 another file does: after an edit of ``rays.py``, touch ``light.py``.
@@ -6,37 +10,37 @@ another file does: after an edit of ``rays.py``, touch ``light.py``.
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numba
 
-__all__ = ["cores", "default_threads", "kernel", "parallel_kernel", "running", "thread_count"]
+__all__ = ["cores", "default_threads", "inner_kernel", "kernel", "share", "thread_count"]
 
 _HOME = os.getpid()
-_LOCK = threading.Lock()
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a serial kernel; division follows IEEE rules, and no unsafe maths is allowed."""
-    return _compile(function, parallel=False)
+    """Compile a kernel; division follows IEEE rules, and no unsafe maths is allowed."""
+    return _compile(function, no_cfunc_wrapper=True)
 
 
-def parallel_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a kernel whose ``prange`` loops run on several threads."""
-    return _compile(function, parallel=True)
+def inner_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a kernel that only other kernels call: in less time, without a door to Python."""
+    return _compile(function, no_cfunc_wrapper=True, no_cpython_wrapper=True)
 
 
-def _compile(function: Callable[..., Any], parallel: bool) -> Any:
+def _compile(function: Callable[..., Any], **flags: bool) -> Any:
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", **flags}
     try:
-        return numba.njit(cache=True, parallel=parallel, error_model="numpy")(function)
+        return numba.njit(cache=True, **options)(function)
     except RuntimeError:
         # numba found no folder that it may write (package, user cache, NUMBA_CACHE_DIR).
-        return numba.njit(parallel=parallel, error_model="numpy")(function)
+        return numba.njit(**options)(function)
 
 
 def cores() -> int:
@@ -55,21 +59,27 @@ def default_threads() -> int:
 
 
 def thread_count(threads: int) -> int:
-    """Return ``threads``, or 1 where a fork has left numba's thread pool behind."""
+    """Return ``threads``, or 1 where a fork has left the threads behind."""
     return 1 if forked() else threads
 
 
-@contextmanager
-def running(threads: int) -> Iterator[None]:
-    """Hold numba's thread pool with ``threads`` threads.
+@functools.cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(cores() - 1, 1), thread_name_prefix="worldenv-draw")
 
-    numba's own pool, which is what remains without OpenMP and TBB, breaks when two Python threads
-    start kernels at once.
+
+def share(threads: int, work: Callable[[int, int], object]) -> None:
+    """Call ``work(first, step)`` for each first below step = ``threads``, all at once.
+
+    Returns when all have; the calling thread does one share itself.
     """
-    with _LOCK:
-        before = numba.get_num_threads()
-        numba.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            numba.set_num_threads(before)
+    threads = thread_count(threads)
+    if threads == 1:
+        work(0, 1)
+        return
+    others = [_pool().submit(work, first, threads) for first in range(1, threads)]
+    try:
+        work(0, threads)
+    finally:
+        for other in others:
+            other.result()

@@ -11,10 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.compile import kernel, parallel_kernel, running, thread_count
+from worldenv.worlds.reference.compile import inner_kernel, kernel, share
 from worldenv.worlds.reference.parts import LIFT
 from worldenv.worlds.reference.rays import STACK, Tree, blocked, nearest
 from worldenv.worlds.reference.scene import Lamp
@@ -125,7 +124,7 @@ def make_lamps(lamps: tuple[Lamp, ...], ambient: tuple[float, float, float]) -> 
     )
 
 
-@kernel
+@inner_kernel
 def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
     """Return two unit vectors across a normal (Duff et al. 2017)."""
     one = np.float32(1.0)
@@ -135,7 +134,7 @@ def _frame(nx, ny, nz):  # type: ignore[no-untyped-def]
     return one + s * nx * nx * a, s * b, -s * nx, b, s + ny * ny * a, -ny
 
 
-@kernel
+@inner_kernel
 def _meets(px, py, pz, dx, dy, dz, boxes, b):  # type: ignore[no-untyped-def]
     """Return whether the segment p + [0, 1] d meets box ``b`` of (n, 6)."""
     near, far = np.float32(0.0), np.float32(1.0)
@@ -153,7 +152,7 @@ def _meets(px, py, pz, dx, dy, dz, boxes, b):  # type: ignore[no-untyped-def]
     return near <= far
 
 
-@kernel
+@inner_kernel
 def _meets_any(px, py, pz, dx, dy, dz, boxes):  # type: ignore[no-untyped-def]
     """Return whether the segment p + [0, 1] d meets any of the boxes (b, 6)."""
     for b in range(boxes.shape[0]):
@@ -162,13 +161,13 @@ def _meets_any(px, py, pz, dx, dy, dz, boxes):  # type: ignore[no-untyped-def]
     return False
 
 
-@kernel
+@inner_kernel
 def _count(light):  # type: ignore[no-untyped-def]
     """Return light in counts."""
     return np.int32(min(light * _COUNTS, _MOST) + np.float32(0.5))
 
 
-@kernel
+@inner_kernel
 def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the direct light at a point to ``out`` (3,)."""
     points, owner, facing, power = lamps.points, lamps.lamp, lamps.facing, lamps.power
@@ -198,7 +197,7 @@ def _from_lamps(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, boxes, sign
             out[c] += sign * _count(w * power[k, c])
 
 
-@kernel
+@inner_kernel
 def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type: ignore[no-untyped-def]
     """Write the light that a hit surface throws back, without shadows, to ``out`` (3,).
 
@@ -235,13 +234,13 @@ def _thrown_back(tree, lamps, hit, t_hit, px, py, pz, dx, dy, dz, out):  # type:
     return True
 
 
-@kernel
+@inner_kernel
 def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, boxes, sign, out):  # type: ignore[no-untyped-def]
     """Add the indirect light at a point to ``out`` (3,)."""
     tx, ty, tz, bx, by, bz = _frame(nx, ny, nz)
     rays, ambient = lamps.rays, lamps.ambient
     reach, one = np.float32(REACH), np.float32(1.0)
-    share = one / np.float32(rays.shape[1])
+    portion = one / np.float32(rays.shape[1])
     for s in range(rays.shape[1]):
         x, y, z = rays[pattern, s, 0], rays[pattern, s, 1], rays[pattern, s, 2]
         dx, dy, dz = x * tx + y * bx + z * nx, x * ty + y * by + z * ny, x * tz + y * bz + z * nz
@@ -252,7 +251,7 @@ def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, b
         t, hit = nearest(tree, px, py, pz, dx, dy, dz, reach, stack)
         if hit < 0:
             for c in range(3):
-                out[c] += sign * _count(share * ambient[c])
+                out[c] += sign * _count(portion * ambient[c])
             continue
         if not _thrown_back(
             tree, lamps, hit, t, px + t * dx, py + t * dy, pz + t * dz, dx, dy, dz, bounced
@@ -261,49 +260,35 @@ def _from_around(tree, lamps, pattern, px, py, pz, nx, ny, nz, stack, bounced, b
         w = one - t / reach
         w = w * w * (np.float32(3.0) - np.float32(2.0) * w)
         for c in range(3):
-            out[c] += sign * _count(share * (w * bounced[c] + (one - w) * ambient[c]))
+            out[c] += sign * _count(portion * (w * bounced[c] + (one - w) * ambient[c]))
 
 
 @kernel
-def _gather_block(first, end, tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
+def _gather(start, step, tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
+    """Add the light of every step-th block of receivers."""
     stack = np.empty(STACK, np.int32)
     bounced = np.empty(3, np.float32)
     points, normals = where.points, where.normals
     lift = np.float32(2.0 * LIFT)
-    for i in range(first, end):
-        x, y, z = points[i, 0], points[i, 1], points[i, 2]
-        u, v, w = normals[i, 0], normals[i, 1], normals[i, 2]
-        p = where.pattern[i]
-        # Leaves and cloth let light through: they gather on both sides.
-        for _side in range(2 if where.both[i] else 1):
-            if where.wanted[i] & DIRECT:
-                _from_lamps(tree, lamps, p, x, y, z, u, v, w, stack, boxes, sign, direct[i])
-            if where.wanted[i] & INDIRECT:
-                _from_around(
-                    tree, lamps, p, x, y, z, u, v, w, stack, bounced, boxes, sign, around[i]
-                )
-            x, y, z = x - lift * u, y - lift * v, z - lift * w
-            u, v, w = -u, -v, -w
+    for block in range(start, (len(points) + _BLOCK - 1) // _BLOCK, step):
+        first = block * _BLOCK
+        for i in range(first, min(first + _BLOCK, len(points))):
+            x, y, z = points[i, 0], points[i, 1], points[i, 2]
+            u, v, w = normals[i, 0], normals[i, 1], normals[i, 2]
+            p = where.pattern[i]
+            # Leaves and cloth let light through: they gather on both sides.
+            for _side in range(2 if where.both[i] else 1):
+                if where.wanted[i] & DIRECT:
+                    _from_lamps(tree, lamps, p, x, y, z, u, v, w, stack, boxes, sign, direct[i])
+                if where.wanted[i] & INDIRECT:
+                    _from_around(
+                        tree, lamps, p, x, y, z, u, v, w, stack, bounced, boxes, sign, around[i]
+                    )
+                x, y, z = x - lift * u, y - lift * v, z - lift * w
+                u, v, w = -u, -v, -w
 
 
-@kernel
-def _gather_serial(tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
-    _gather_block(0, len(where.points), tree, lamps, where, boxes, sign, direct, around)
-
-
-@parallel_kernel
-def _gather_parallel(tree, lamps, where, boxes, sign, direct, around):  # type: ignore[no-untyped-def]
-    n = len(where.points)
-    blocks = (n + _BLOCK - 1) // _BLOCK
-    half = (blocks + 1) // 2
-    for i in prange(blocks):
-        b = i // 2 + half * (i % 2)
-        first = b * _BLOCK
-        end = min(first + _BLOCK, n)
-        _gather_block(first, end, tree, lamps, where, boxes, sign, direct, around)
-
-
-@kernel
+@inner_kernel
 def _touched(lamps, points, normals, pattern, both, boxes, i):  # type: ignore[no-untyped-def]
     """Return the flags of one receiver."""
     reach, zero = np.float32(REACH), np.float32(0.0)
@@ -362,14 +347,8 @@ def _touched(lamps, points, normals, pattern, both, boxes, i):  # type: ignore[n
 
 
 @kernel
-def _affected_serial(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
-    for i in range(points.shape[0]):
-        out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
-
-
-@parallel_kernel
-def _affected_parallel(lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
-    for i in prange(points.shape[0]):
+def _affected(start, step, lamps, points, normals, pattern, both, boxes, out):  # type: ignore[no-untyped-def]
+    for i in range(start, points.shape[0], step):
         out[i] = _touched(lamps, points, normals, pattern, both, boxes, i)
 
 
@@ -397,11 +376,11 @@ def affected(
         Shape (k,): sums of DIRECT and INDIRECT.
     """
     out = np.zeros(len(points), np.uint8)
-    if thread_count(threads) == 1:
-        _affected_serial(lamps, points, normals, pattern, both, boxes, out)
-        return out
-    with running(threads):
-        _affected_parallel(lamps, points, normals, pattern, both, boxes, out)
+
+    def work(first: int, step: int) -> None:
+        _affected(first, step, lamps, points, normals, pattern, both, boxes, out)
+
+    share(threads, work)
     return out
 
 
@@ -446,8 +425,8 @@ def gather(
         sign: 1, or -1 to take the light off.
     """
     some = np.zeros((0, 6), np.float32) if boxes is None else boxes
-    if thread_count(threads) == 1:
-        _gather_serial(tree, lamps, where, some, np.int32(sign), direct, around)
-        return
-    with running(threads):
-        _gather_parallel(tree, lamps, where, some, np.int32(sign), direct, around)
+
+    def work(first: int, step: int) -> None:
+        _gather(first, step, tree, lamps, where, some, np.int32(sign), direct, around)
+
+    share(threads, work)

@@ -34,7 +34,9 @@ _PAD = 0.012
 
 @dataclass(frozen=True)
 class Lit:
-    """A scene with its built light: linear, in counts of ``light.UNIT``, per receiver of a part.
+    """A scene with its built light: linear, in counts of ``light.UNIT``, per receiver.
+
+    Light is built for full meshes; coarse ones borrow it (``coarse.lend``).
 
     Attributes:
         scene: What is shown.
@@ -42,8 +44,8 @@ class Lit:
         trees: Instance id -> tree of its full mesh, for things that stand in the way.
         tree: All trees joined.
         lamps: Light samples.
-        direct: Instance id -> per part (k, 3) int32; two-sided things have the sum of both sides.
-        around: Instance id -> per part (k, 3) int32.
+        direct: Instance id -> (k, 3) int32; two-sided things have the sum of both sides.
+        around: Instance id -> (k, 3) int32.
     """
 
     scene: Scene
@@ -51,8 +53,8 @@ class Lit:
     trees: dict[int, Tree]
     tree: Tree
     lamps: Lamps
-    direct: dict[int, tuple[NDArray[np.int32], ...]]
-    around: dict[int, tuple[NDArray[np.int32], ...]]
+    direct: dict[int, NDArray[np.int32]]
+    around: dict[int, NDArray[np.int32]]
 
 
 def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
@@ -87,56 +89,53 @@ def _tree(instance: Instance, part: Part, means: dict[str, NDArray[np.float32]])
     return grow(corners, colour, part.two_sided, instance.id)
 
 
-def _flags(lit_parts: list[tuple[int, int, Part]]) -> NDArray[np.uint8]:
-    return np.concatenate([np.full(len(p.points), p.two_sided, np.uint8) for _, _, p in lit_parts])
+def _flags(parts: list[Part]) -> NDArray[np.uint8]:
+    return np.concatenate([np.full(len(p.points), p.two_sided, np.uint8) for p in parts])
 
 
 def _compute(
     lit: Lit,
-    wanted: dict[tuple[int, int], NDArray[np.uint8]],
+    wanted: dict[int, NDArray[np.uint8]],
     threads: int,
     before: Tree | None = None,
     boxes: NDArray[np.float32] | None = None,
 ) -> Lit:
-    """Return ``lit`` with the wanted light of the named (instance, part) added.
+    """Return ``lit`` with the wanted light of the named instances added.
 
     Given ``before`` and ``boxes``, only what comes through the boxes is renewed: taken off as it
     was in the tree before, and added as it is.
     """
-    todo = [(i, k, lit.parts[i][k]) for i, k in wanted if wanted[i, k].any()]
-    if not todo:
-        return lit
     # Only wanted receivers are handed over, so the threads' shares of the work are even.
-    picks = [np.flatnonzero(wanted[i, k]) for i, k, _ in todo]
-    chosen = list(zip(todo, picks, strict=True))
+    picks = {i: np.flatnonzero(flags) for i, flags in wanted.items() if flags.any()}
+    if not picks:
+        return lit
+    chosen = [(lit.parts[i][0], pick) for i, pick in picks.items()]
     where = Receivers(
-        np.concatenate([p.points[s] for (_, _, p), s in chosen]),
-        np.concatenate([p.directions[s] for (_, _, p), s in chosen]),
-        np.concatenate([p.pattern[s] for (_, _, p), s in chosen]),
-        np.concatenate([np.full(len(s), p.two_sided, np.uint8) for (_, _, p), s in chosen]),
-        np.concatenate([wanted[i, k][s] for (i, k, _), s in chosen]),
+        np.concatenate([p.points[s] for p, s in chosen]),
+        np.concatenate([p.directions[s] for p, s in chosen]),
+        np.concatenate([p.pattern[s] for p, s in chosen]),
+        np.concatenate([np.full(len(s), p.two_sided, np.uint8) for p, s in chosen]),
+        np.concatenate([wanted[i][s] for i, s in picks.items()]),
     )
-    direct = np.concatenate([lit.direct[i][k][s] for (i, k, _), s in chosen])
-    around = np.concatenate([lit.around[i][k][s] for (i, k, _), s in chosen])
+    direct = np.concatenate([lit.direct[i][s] for i, s in picks.items()])
+    around = np.concatenate([lit.around[i][s] for i, s in picks.items()])
     if before is not None:
         gather(before, lit.lamps, where, direct, around, threads, boxes, -1)
     gather(lit.tree, lit.lamps, where, direct, around, threads, boxes)
     new_direct, new_around = dict(lit.direct), dict(lit.around)
     at = 0
-    for (i, k, _), pick in chosen:
+    for i, pick in picks.items():
         rows = slice(at, at + len(pick))
         at += len(pick)
         for store, values in ((new_direct, direct), (new_around, around)):
-            old = list(store[i])
-            changed = old[k].copy()
+            changed = store[i].copy()
             changed[pick] = values[rows]
-            old[k] = changed
-            store[i] = tuple(old)
+            store[i] = changed
     return replace(lit, direct=new_direct, around=new_around)
 
 
-def _dark(parts: tuple[Part, ...]) -> tuple[NDArray[np.int32], ...]:
-    return tuple(np.zeros((len(p.points), 3), np.int32) for p in parts)
+def _dark(parts: tuple[Part, ...]) -> NDArray[np.int32]:
+    return np.zeros((len(parts[0].points), 3), np.int32)
 
 
 def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
@@ -167,32 +166,26 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
         {i: _dark(p) for i, p in parts.items()},
     )
     key = _digest(scene, lit) if cache else ""
-    total = sum(len(p.points) for ps in parts.values() for p in ps)
-    found = stored.read(key, total) if cache else None
+    sizes = [len(parts[i][0].points) for i in sorted(parts)]
+    found = stored.read(key, sum(sizes)) if cache else None
     if found is None:
         both = DIRECT | INDIRECT
-        wanted = {
-            (i, k): np.full(len(p.points), both, np.uint8)
-            for i, ps in parts.items()
-            for k, p in enumerate(ps)
-        }
+        wanted = {i: np.full(len(p[0].points), both, np.uint8) for i, p in parts.items()}
         lit = _compute(lit, wanted, threads)
         if cache:
-            order = [(i, k) for i in sorted(parts) for k in range(len(parts[i]))]
             stored.write(
                 key,
-                np.concatenate([lit.direct[i][k] for i, k in order]),
-                np.concatenate([lit.around[i][k] for i, k in order]),
+                np.concatenate([lit.direct[i] for i in sorted(parts)]),
+                np.concatenate([lit.around[i] for i in sorted(parts)]),
             )
         return lit
-    direct, around, at = {}, {}, 0
-    for i in sorted(parts):
-        sizes = [len(p.points) for p in parts[i]]
-        bounds = np.cumsum([at, *sizes])
-        direct[i] = tuple(found[0][a:b] for a, b in itertools.pairwise(bounds))
-        around[i] = tuple(found[1][a:b] for a, b in itertools.pairwise(bounds))
-        at = int(bounds[-1])
-    return replace(lit, direct=direct, around=around)
+    bounds = itertools.pairwise([0, *itertools.accumulate(sizes)])
+    rows = {i: slice(*pair) for i, pair in zip(sorted(parts), bounds, strict=True)}
+    return replace(
+        lit,
+        direct={i: found[0][r] for i, r in rows.items()},
+        around={i: found[1][r] for i, r in rows.items()},
+    )
 
 
 def _digest(scene: Scene, lit: Lit) -> str:
@@ -201,10 +194,10 @@ def _digest(scene: Scene, lit: Lit) -> str:
     for array in (*lit.tree, *lit.lamps):
         digest.update(np.ascontiguousarray(array).tobytes())
     for i in sorted(lit.parts):
-        for part in lit.parts[i]:
-            digest.update(f"{i} {part.two_sided} {part.points.shape}".encode())
-            for array in (part.points, part.directions, part.pattern):
-                digest.update(array.tobytes())
+        part = lit.parts[i][0]
+        digest.update(f"{i} {part.two_sided} {part.points.shape}".encode())
+        for array in (part.points, part.directions, part.pattern):
+            digest.update(array.tobytes())
     return digest.hexdigest()
 
 
@@ -261,27 +254,23 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
     wanted = {}
     both = DIRECT | INDIRECT
     fresh = set(changed)
-    others = [(i, k, p) for i in parts if i not in fresh for k, p in enumerate(parts[i])]
+    others = {i: p[0] for i, p in parts.items() if i not in fresh}
     if boxes and others:
         flags = affected(
             lit.lamps,
-            np.concatenate([p.points for _, _, p in others]),
-            np.concatenate([p.directions for _, _, p in others]),
-            np.concatenate([p.pattern for _, _, p in others]),
-            _flags(others),
+            np.concatenate([p.points for p in others.values()]),
+            np.concatenate([p.directions for p in others.values()]),
+            np.concatenate([p.pattern for p in others.values()]),
+            _flags(list(others.values())),
             np.array(boxes, np.float32),
             threads,
         )
         at = 0
-        for i, k, p in others:
-            wanted[i, k] = flags[at : at + len(p.points)]
+        for i, p in others.items():
+            wanted[i] = flags[at : at + len(p.points)]
             at += len(p.points)
         after = _compute(after, wanted, threads, lit.tree, np.array(boxes, np.float32))
-    new = {
-        (i, k): np.full(len(p.points), both, np.uint8)
-        for i in sorted(fresh & set(parts))
-        for k, p in enumerate(parts[i])
-    }
+    new = {i: np.full(len(parts[i][0].points), both, np.uint8) for i in sorted(fresh & set(parts))}
     return _compute(after, new, threads)
 
 

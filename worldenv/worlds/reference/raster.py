@@ -6,10 +6,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.compile import kernel, parallel_kernel
+from worldenv.worlds.reference.compile import inner_kernel, kernel, share
 
 __all__ = [
     "BAND",
@@ -18,14 +17,13 @@ __all__ = [
     "Geometry",
     "Picture",
     "Scratch",
-    "draw_parallel",
-    "draw_serial",
+    "draw",
 ]
 
 NEAR = 0.03
 """Distance of the near plane, in metres."""
 BAND = 16
-"""Output rows that one thread draws at a time."""
+"""Output rows of a band; threads take bands in turn."""
 _TINY = 1e-12
 _SHIFT, _SHIFT2 = np.uint64(21), np.uint64(42)
 _LANE = np.uint64((1 << 21) - 1)
@@ -141,7 +139,7 @@ class Picture(NamedTuple):
     background: NDArray[np.float32]
 
 
-@kernel
+@inner_kernel
 def _record(k, ax, ay, bx, by, cx, cy, scratch):  # type: ignore[no-untyped-def]
     """Write one screen triangle; return whether it covers any sample centre's row and column."""
     height, width = scratch.inverse.shape
@@ -168,8 +166,8 @@ def _record(k, ax, ay, bx, by, cx, cy, scratch):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _set_up(i, visible, counts, spans, geometry, camera, scratch):  # type: ignore[no-untyped-def]
-    """Transform one instance and write the triangles of it that can be seen."""
+def _set_up(start, step, visible, counts, spans, geometry, camera, scratch):  # type: ignore[no-untyped-def]
+    """Transform every step-th instance and write the triangles of it that can be seen."""
     vertices, faces = geometry.vertices, geometry.faces
     view, screen = scratch.seen, scratch.screen
     focal, cx, cy = camera.focal, camera.cx, camera.cy
@@ -178,112 +176,113 @@ def _set_up(i, visible, counts, spans, geometry, camera, scratch):  # type: igno
     r00, r01, r02 = turn[0, 0], turn[0, 1], turn[0, 2]
     r10, r11, r12 = turn[1, 0], turn[1, 1], turn[1, 2]
     r20, r21, r22 = turn[2, 0], turn[2, 1], turn[2, 2]
-    first, end = visible[i, 2], visible[i, 2] + visible[i, 3]
-    for v in range(first, end):
-        x = vertices[v, 0] - centre[0]
-        y = vertices[v, 1] - centre[1]
-        z = vertices[v, 2] - centre[2]
-        px = r00 * x + r01 * y + r02 * z
-        py = r10 * x + r11 * y + r12 * z
-        pz = r20 * x + r21 * y + r22 * z
-        view[v, 0] = px
-        view[v, 1] = py
-        view[v, 2] = pz
-        if pz >= NEAR:
-            # From the rounded coordinates, so that plane and outline agree.
-            scale = focal / np.float64(view[v, 2])
-            screen[v, 0] = cx + scale * view[v, 0]
-            screen[v, 1] = cy + scale * view[v, 1]
-    k = visible[i, 4]
-    two_sided = visible[i, 5] != 0
-    lowest, highest = height, 0
     clipped_x = np.zeros(4)
     clipped_y = np.zeros(4)
-    for f in range(visible[i, 0], visible[i, 0] + visible[i, 1]):
-        a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
-        az, bz, cz = np.float64(view[a, 2]), np.float64(view[b, 2]), np.float64(view[c, 2])
-        inside = int(az >= NEAR) + int(bz >= NEAR) + int(cz >= NEAR)
-        if inside == 0:
-            continue
-        if inside == 3:
-            x0, x1, x2 = screen[a, 0], screen[b, 0], screen[c, 0]
-            if min(x0, min(x1, x2)) >= width or max(x0, max(x1, x2)) <= 0:
+    for i in range(start, visible.shape[0], step):
+        first, end = visible[i, 2], visible[i, 2] + visible[i, 3]
+        for v in range(first, end):
+            x = vertices[v, 0] - centre[0]
+            y = vertices[v, 1] - centre[1]
+            z = vertices[v, 2] - centre[2]
+            px = r00 * x + r01 * y + r02 * z
+            py = r10 * x + r11 * y + r12 * z
+            pz = r20 * x + r21 * y + r22 * z
+            view[v, 0] = px
+            view[v, 1] = py
+            view[v, 2] = pz
+            if pz >= NEAR:
+                # From the rounded coordinates, so that plane and outline agree.
+                scale = focal / np.float64(view[v, 2])
+                screen[v, 0] = cx + scale * view[v, 0]
+                screen[v, 1] = cy + scale * view[v, 1]
+        k = visible[i, 4]
+        two_sided = visible[i, 5] != 0
+        lowest, highest = height, 0
+        for f in range(visible[i, 0], visible[i, 0] + visible[i, 1]):
+            a, b, c = faces[f, 0], faces[f, 1], faces[f, 2]
+            az, bz, cz = np.float64(view[a, 2]), np.float64(view[b, 2]), np.float64(view[c, 2])
+            inside = int(az >= NEAR) + int(bz >= NEAR) + int(cz >= NEAR)
+            if inside == 0:
                 continue
-            y0, y1, y2 = screen[a, 1], screen[b, 1], screen[c, 1]
-            if min(y0, min(y1, y2)) >= height or max(y0, max(y1, y2)) <= 0:
+            if inside == 3:
+                x0, x1, x2 = screen[a, 0], screen[b, 0], screen[c, 0]
+                if min(x0, min(x1, x2)) >= width or max(x0, max(x1, x2)) <= 0:
+                    continue
+                y0, y1, y2 = screen[a, 1], screen[b, 1], screen[c, 1]
+                if min(y0, min(y1, y2)) >= height or max(y0, max(y1, y2)) <= 0:
+                    continue
+            ax, ay = np.float64(view[a, 0]), np.float64(view[a, 1])
+            bx, by = np.float64(view[b, 0]), np.float64(view[b, 1])
+            qx, qy = np.float64(view[c, 0]), np.float64(view[c, 1])
+            ux, uy, uz = bx - ax, by - ay, bz - az
+            vx, vy, vz = qx - ax, qy - ay, cz - az
+            nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+            # n . p is equal for all points of the plane; negative means that it faces the camera.
+            distance = nx * ax + ny * ay + nz * az
+            if distance == 0.0 or (distance > 0.0 and not two_sided):
                 continue
-        ax, ay = np.float64(view[a, 0]), np.float64(view[a, 1])
-        bx, by = np.float64(view[b, 0]), np.float64(view[b, 1])
-        qx, qy = np.float64(view[c, 0]), np.float64(view[c, 1])
-        ux, uy, uz = bx - ax, by - ay, bz - az
-        vx, vy, vz = qx - ax, qy - ay, cz - az
-        nx, ny, nz = uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
-        # n . p is the same for all points of the plane; negative means that it faces the camera.
-        distance = nx * ax + ny * ay + nz * az
-        if distance == 0.0 or (distance > 0.0 and not two_sided):
-            continue
-        before = k
-        if inside == 3:
-            if _record(k, x0, y0, x1, y1, x2, y2, scratch):
-                k += 1
-        else:
-            n = 0
-            for s in range(3):
-                p = faces[f, s]
-                q = faces[f, (s + 1) % 3]
-                pz, qz = np.float64(view[p, 2]), np.float64(view[q, 2])
-                if pz >= NEAR:
-                    clipped_x[n] = screen[p, 0]
-                    clipped_y[n] = screen[p, 1]
-                    n += 1
-                if (pz >= NEAR) != (qz >= NEAR):
-                    # From the inner end, so that both faces of an edge cut it alike.
-                    if pz < NEAR:
-                        p, q = q, p
-                        pz, qz = qz, pz
-                    t = (pz - NEAR) / (pz - qz)
-                    x = view[p, 0] + t * (np.float64(view[q, 0]) - view[p, 0])
-                    y = view[p, 1] + t * (np.float64(view[q, 1]) - view[p, 1])
-                    clipped_x[n] = cx + focal * x / NEAR
-                    clipped_y[n] = cy + focal * y / NEAR
-                    n += 1
-            for s in range(1, n - 1):
-                if _record(
-                    k,
-                    clipped_x[0],
-                    clipped_y[0],
-                    clipped_x[s],
-                    clipped_y[s],
-                    clipped_x[s + 1],
-                    clipped_y[s + 1],
-                    scratch,
-                ):
+            before = k
+            if inside == 3:
+                if _record(k, x0, y0, x1, y1, x2, y2, scratch):
                     k += 1
-        if k == before:
-            continue
-        inverse = 1.0 / distance
-        gx, gy = nx * inverse / focal, ny * inverse / focal
-        g0 = nz * inverse - gx * cx - gy * cy
-        # With M = [a b c], the rows of M^-1 times the ray are (b0, b1, b2) / depth.
-        w10, w11, w12 = qy * az - cz * ay, cz * ax - qx * az, qx * ay - qy * ax
-        w20, w21, w22 = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-        for r in range(before, k):
-            scratch.plane[r, 0] = gx
-            scratch.plane[r, 1] = gy
-            scratch.plane[r, 2] = g0
-            w = scratch.weights
-            w[r, 0], w[r, 1], w[r, 2] = w10 * inverse, w11 * inverse, w12 * inverse
-            w[r, 3], w[r, 4], w[r, 5] = w20 * inverse, w21 * inverse, w22 * inverse
-            scratch.face[r] = f
-            lowest = min(lowest, scratch.rows[r, 0])
-            highest = max(highest, scratch.rows[r, 1])
-    counts[i] = k - visible[i, 4]
-    spans[i, 0] = lowest
-    spans[i, 1] = highest
+            else:
+                n = 0
+                for s in range(3):
+                    p = faces[f, s]
+                    q = faces[f, (s + 1) % 3]
+                    pz, qz = np.float64(view[p, 2]), np.float64(view[q, 2])
+                    if pz >= NEAR:
+                        clipped_x[n] = screen[p, 0]
+                        clipped_y[n] = screen[p, 1]
+                        n += 1
+                    if (pz >= NEAR) != (qz >= NEAR):
+                        # From the inner end, so that both faces of an edge cut it alike.
+                        if pz < NEAR:
+                            p, q = q, p
+                            pz, qz = qz, pz
+                        t = (pz - NEAR) / (pz - qz)
+                        x = view[p, 0] + t * (np.float64(view[q, 0]) - view[p, 0])
+                        y = view[p, 1] + t * (np.float64(view[q, 1]) - view[p, 1])
+                        clipped_x[n] = cx + focal * x / NEAR
+                        clipped_y[n] = cy + focal * y / NEAR
+                        n += 1
+                for s in range(1, n - 1):
+                    if _record(
+                        k,
+                        clipped_x[0],
+                        clipped_y[0],
+                        clipped_x[s],
+                        clipped_y[s],
+                        clipped_x[s + 1],
+                        clipped_y[s + 1],
+                        scratch,
+                    ):
+                        k += 1
+            if k == before:
+                continue
+            inverse = 1.0 / distance
+            gx, gy = nx * inverse / focal, ny * inverse / focal
+            g0 = nz * inverse - gx * cx - gy * cy
+            # With M = [a b c], the rows of M^-1 times the ray are (b0, b1, b2) / depth.
+            w10, w11, w12 = qy * az - cz * ay, cz * ax - qx * az, qx * ay - qy * ax
+            w20, w21, w22 = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+            for r in range(before, k):
+                scratch.plane[r, 0] = gx
+                scratch.plane[r, 1] = gy
+                scratch.plane[r, 2] = g0
+                w = scratch.weights
+                w[r, 0], w[r, 1], w[r, 2] = w10 * inverse, w11 * inverse, w12 * inverse
+                w[r, 3], w[r, 4], w[r, 5] = w20 * inverse, w21 * inverse, w22 * inverse
+                scratch.face[r] = f
+                lowest = min(lowest, scratch.rows[r, 0])
+                highest = max(highest, scratch.rows[r, 1])
+        counts[i] = k - visible[i, 4]
+        spans[i, 0] = lowest
+        spans[i, 1] = highest
 
 
-@kernel
-def _scan(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
+@inner_kernel
+def _scan_rows(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
     """Find the nearest surface of each sample in the rows [y0, y1)."""
     inverse, record = scratch.inverse, scratch.record
     rows, corners, plane = scratch.rows, scratch.corners, scratch.plane
@@ -334,6 +333,14 @@ def _scan(y0, y1, visible, counts, spans, scratch):  # type: ignore[no-untyped-d
 
 
 @kernel
+def _scan(start, step, rows, visible, counts, spans, scratch):  # type: ignore[no-untyped-def]
+    """Find the nearest surface of each sample in every step-th band of so many sample rows."""
+    height = scratch.inverse.shape[0]
+    for first in range(start * rows, height, step * rows):
+        _scan_rows(first, min(first + rows, height), visible, counts, spans, scratch)
+
+
+@inner_kernel
 def _tone(x):  # type: ignore[no-untyped-def]
     """Map linear light to [0, 1] with a soft shoulder and a slight toe (rational, no libm)."""
     y = x * (np.float32(2.51) * x + np.float32(0.03))
@@ -341,7 +348,7 @@ def _tone(x):  # type: ignore[no-untyped-def]
     return min(max(y, np.float32(0.0)), np.float32(1.0))
 
 
-@kernel
+@inner_kernel
 def _level_of(footprint):  # type: ignore[no-untyped-def]
     """Return log2 of the root of a squared footprint, 0 to 14, straight between powers of four.
 
@@ -351,7 +358,7 @@ def _level_of(footprint):  # type: ignore[no-untyped-def]
     return min(np.float32(bits) * np.float32(0.5 / (1 << 23)), np.float32(14.0))
 
 
-@kernel
+@inner_kernel
 def _spread(t):  # type: ignore[no-untyped-def]
     """Return a packed texel with its channels 21 bits apart."""
     wide = np.uint64(t)
@@ -362,7 +369,7 @@ def _spread(t):  # type: ignore[no-untyped-def]
     )
 
 
-@kernel
+@inner_kernel
 def _filtered(texels, offset, side, tu, tv):  # type: ignore[no-untyped-def]
     """Return the bilinear sRGB code, times 4096, of the three channels in lanes of 21 bits.
 
@@ -390,8 +397,8 @@ def _filtered(texels, offset, side, tu, tv):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
-    """Colour the output rows [y0, y1)."""
+def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-untyped-def]
+    """Colour every step-th band of rows."""
     ss = camera.supersample
     focal, cx, cy = np.float32(camera.focal), np.float32(camera.cx), np.float32(camera.cy)
     inverse_focal = np.float32(1.0) / focal
@@ -416,14 +423,16 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
     ox, oy, oz = np.float32(centre[0]), np.float32(centre[1]), np.float32(centre[2])
     texels, linear, encode = geometry.texels, geometry.linear, geometry.encode
     width = picture.frame.shape[1]
-    share = np.float32(1.0) / np.float32(ss * ss)
+    portion = np.float32(1.0) / np.float32(ss * ss)
     top = np.float32(encode.size - 1)
     one, half = np.float32(1.0), np.float32(0.5)
     last = -2
     er = eg = eb = steep = limit = np.float32(0.0)
     gx = gy = g0 = 0.0
     f = a = b = c = texture = np.uint64(0)
-    for y in range(y0, y1):
+    for y in range(frame.shape[0]):
+        if (y // BAND) % step != start:
+            continue
         for x in range(width):
             total_r = total_g = total_b = np.float32(0.0)
             stale = True
@@ -570,15 +579,14 @@ def _shade(y0, y1, geometry, camera, scratch, picture, rgb):  # type: ignore[no-
                     total_r += _tone(vr * er)
                     total_g += _tone(vg * eg)
                     total_b += _tone(vb * eb)
-            if rgb:
-                frame[y, x, 0] = encode[int(total_r * share * top + half)]
-                frame[y, x, 1] = encode[int(total_g * share * top + half)]
-                frame[y, x, 2] = encode[int(total_b * share * top + half)]
+            frame[y, x, 0] = encode[int(total_r * portion * top + half)]
+            frame[y, x, 1] = encode[int(total_g * portion * top + half)]
+            frame[y, x, 2] = encode[int(total_b * portion * top + half)]
 
 
 @kernel
-def _measure(y0, y1, camera, scratch, picture):  # type: ignore[no-untyped-def]
-    """Write depth and ids of the output rows [y0, y1).
+def _measure(start, step, camera, scratch, picture):  # type: ignore[no-untyped-def]
+    """Write depth and ids of every step-th band of rows.
 
     The surface is the one seen by sample (s // 2, s // 2) of the s x s samples of a pixel; the
     depth is that of its plane at the middle of the pixel, within the depths of its neighbours.
@@ -587,7 +595,9 @@ def _measure(y0, y1, camera, scratch, picture):  # type: ignore[no-untyped-def]
     middle = 0.5 * ss
     off = ss // 2 + 0.5 - middle
     width = picture.frame.shape[1]
-    for y in range(y0, y1):
+    for y in range(picture.frame.shape[0]):
+        if (y // BAND) % step != start:
+            continue
         for x in range(width):
             sy, sx = y * ss + ss // 2, x * ss + ss // 2
             k = scratch.record[sy, sx]
@@ -604,33 +614,15 @@ def _measure(y0, y1, camera, scratch, picture):  # type: ignore[no-untyped-def]
             picture.ids[y, x] = picture.face_id[scratch.face[k]]
 
 
-@kernel
-def _band(n, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
-    height = picture.frame.shape[0]
-    y0 = n * height // bands
-    y1 = (n + 1) * height // bands
-    ss = camera.supersample
-    _scan(y0 * ss, y1 * ss, visible, counts, spans, scratch)
-    if rgb:
-        _shade(y0, y1, geometry, camera, scratch, picture, rgb)
-    _measure(y0, y1, camera, scratch, picture)
-
-
-@kernel
-def draw_serial(visible, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
-    """Draw on the calling thread; see ``draw_parallel``."""
-    n = visible.shape[0]
-    counts = np.zeros(n, np.int64)
-    spans = np.zeros((n, 2), np.int64)
-    for i in range(n):
-        _set_up(i, visible, counts, spans, geometry, camera, scratch)
-    bands = (picture.frame.shape[0] + BAND - 1) // BAND
-    for b in range(bands):
-        _band(b, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb)
-
-
-@parallel_kernel
-def draw_parallel(visible, geometry, camera, scratch, picture, rgb):  # type: ignore[no-untyped-def]
+def draw(
+    visible: NDArray[np.int64],
+    geometry: Geometry,
+    camera: Camera,
+    scratch: Scratch,
+    picture: Picture,
+    threads: int,
+    rgb: bool = True,
+) -> None:
     """Draw the visible instances, front to back, into ``picture``.
 
     Args:
@@ -640,16 +632,20 @@ def draw_parallel(visible, geometry, camera, scratch, picture, rgb):  # type: ig
         camera: From where.
         scratch: Working memory.
         picture: What is written.
+        threads: How many.
         rgb: Whether the frame is wanted; depth and ids always are.
     """
-    n = visible.shape[0]
-    counts = np.zeros(n, np.int64)
-    spans = np.zeros((n, 2), np.int64)
-    for i in prange(n):
-        _set_up(i, visible, counts, spans, geometry, camera, scratch)
-    bands = (picture.frame.shape[0] + BAND - 1) // BAND
-    half = (bands + 1) // 2
-    for i in prange(bands):
-        # Threads take stretches of i: mixing upper and lower bands evens out their work.
-        b = i // 2 + half * (i % 2)
-        _band(b, bands, visible, counts, spans, geometry, camera, scratch, picture, rgb)
+    counts = np.zeros(len(visible), np.int64)
+    spans = np.zeros((len(visible), 2), np.int64)
+
+    def place(first: int, step: int) -> None:
+        _set_up(first, step, visible, counts, spans, geometry, camera, scratch)
+
+    def paint(first: int, step: int) -> None:
+        _scan(first, step, BAND * camera.supersample, visible, counts, spans, scratch)
+        if rgb:
+            _shade(first, step, geometry, camera, scratch, picture)
+        _measure(first, step, camera, scratch, picture)
+
+    share(threads, place)
+    share(threads, paint)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.compile import kernel
+from worldenv.worlds.reference.compile import inner_kernel, kernel
 
 __all__ = ["STACK", "Tree", "blocked", "grow", "join", "nearest"]
 
@@ -214,7 +214,7 @@ def join(trees: list[Tree]) -> Tree:
     )
 
 
-@kernel
+@inner_kernel
 def _entry(bounds, node, ox, oy, oz, ix, iy, iz, limit):  # type: ignore[no-untyped-def]
     """Return where a ray enters a node's box, 1e30 when it misses it before ``limit``."""
     x0, x1 = (bounds[node, 0] - ox) * ix, (bounds[node, 3] - ox) * ix
@@ -225,7 +225,7 @@ def _entry(bounds, node, ox, oy, oz, ix, iy, iz, limit):  # type: ignore[no-unty
     return near if near <= far else np.float32(1e30)
 
 
-@kernel
+@inner_kernel
 def _reach(triangles, k, ox, oy, oz, dx, dy, dz):  # type: ignore[no-untyped-def]
     """Return the distance to a triangle along a ray, 1e30 when it is missed (Moller-Trumbore)."""
     e1x, e1y, e1z = triangles[k, 3], triangles[k, 4], triangles[k, 5]
@@ -247,7 +247,7 @@ def _reach(triangles, k, ox, oy, oz, dx, dy, dz):  # type: ignore[no-untyped-def
     return t if t > np.float32(5e-4) else np.float32(1e30)
 
 
-@kernel
+@inner_kernel
 def _safe(d):  # type: ignore[no-untyped-def]
     small = np.float32(1e-9)
     if abs(d) < small:
@@ -255,7 +255,7 @@ def _safe(d):  # type: ignore[no-untyped-def]
     return np.float32(1.0) / d
 
 
-@kernel
+@inner_kernel
 def nearest(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-untyped-def]
     """Return (distance, triangle) of the first hit before ``limit``; triangle -1 for none.
 
@@ -294,7 +294,7 @@ def nearest(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-unty
         node = stack[waiting]
 
 
-@kernel
+@inner_kernel
 def blocked(tree, ox, oy, oz, dx, dy, dz, limit, stack):  # type: ignore[no-untyped-def]
     """Return whether anything is hit before ``limit``; arguments as for ``nearest``."""
     bounds, link, triangles = tree.bounds, tree.link, tree.triangles

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
-from worldenv.worlds.reference.compile import running, thread_count
+from worldenv.worlds.reference.coarse import lend
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
@@ -137,7 +137,7 @@ class Renderer:
                 mesh = meshes[k]
                 assert mesh is not None
                 levels.append(_Level(part, vertex, face))
-                light, light_map = self._light_of(instance.id, k, part)
+                light, light_map = self._light_of(instance.id, k)
                 material = part.face_material
                 table = _materials(mesh, self._pool.number, self._exposure)
                 texture = table[0][material]
@@ -206,16 +206,15 @@ class Renderer:
         for k, instance in enumerate(instances):
             self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
 
-    def _light_of(
-        self, instance: int, k: int, part: Part
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _light_of(self, instance: int, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a part's light at vertices and texels, kept while what it was made of is."""
-        direct, around = self._lit.direct[instance][k], self._lit.around[instance][k]
+        full, part = self._lit.parts[instance][0], self._lit.parts[instance][k]
+        direct, around = self._lit.direct[instance], self._lit.around[instance]
         old = self._resolved.get((instance, k))
         if old is None or old[0] is not direct or old[1] is not around:
-            unit = UNIT / 2 if part.two_sided else UNIT
+            unit = UNIT / 2 if full.two_sided else UNIT
             light = np.asarray((direct + around) * unit, dtype=np.float32)
-            old = (direct, around, *_resolve(part, light))
+            old = (direct, around, *_resolve(part, light if k == 0 else lend(full, light, part)))
             self._resolved[instance, k] = old
         return old[2], old[3]
 
@@ -250,11 +249,7 @@ class Renderer:
             background,
         )
         visible = self._visible(camera, float(K[0, 0]))
-        if thread_count(self.threads) == 1:
-            raster.draw_serial(visible, self._geometry, camera, self._scratch, picture, rgb)
-        else:
-            with running(self.threads):
-                raster.draw_parallel(visible, self._geometry, camera, self._scratch, picture, rgb)
+        raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads, rgb)
         return Drawn(picture.frame, picture.depth, picture.ids)
 
     def pose_of(self, instance: Instance, time: float) -> NDArray[np.float64]:
