@@ -27,8 +27,8 @@ class PoseObservation(gym.Wrapper[Any, Any, Any, Any]):
     squashed), the share of the budget that is used, and how the last step moved the camera:
     turned right (in units of 30 degrees, squashed), to the right and ahead (metres, squashed).
 
-    Without the last step's motion an agent cannot sweep back and forth: at one place it would have
-    to turn both ways. Of what is left, chance drift never comes back and only a whole turn pays.
+    The last step's motion lets an agent sweep back and forth: at one place it turns right on the
+    way out and left on the way back, which its place alone cannot tell apart.
 
     Args:
         env: A WorldEnv, wrapped or not.
