@@ -246,18 +246,31 @@ def test_a_full_disk_is_one_line_and_nothing_half_written(tmp_path):
         ({"cases": []}, "No"),
         ({"shard": (3, 2)}, "1 <= i <= n"),
         ({"workers": 0}, "at least 1"),
-        ({"world_options": {"sise": [1, 1], "size": [0, 0]}}, "."),
+        ({"world_options": {"size": [0, 0]}}, "cannot be made"),
+        ({"world": 5}, "world must be"),
+        ({"profile": None}, "profile must be"),
+        ({"suites": "r2m"}, "list of ids"),
+        ({"cases": [5]}, "list of ids"),
+        ({"cases": True}, "list of ids"),
+        ({"seeds": 0}, "list such as"),
+        ({"seeds": [-1]}, "whole number from 0"),
+        ({"seeds": ["x"]}, "whole number from 0"),
+        ({"workers": 1.5}, "whole number"),
+        ({"shard": (1,)}, "two whole numbers"),
     ],
 )
 def test_mistakes_are_named_before_anything_is_written(tmp_path, changes, kind):
-    with pytest.raises((WorldEnvError, ValueError), match=kind):
+    with pytest.raises(WorldEnvError, match=kind):
         run(tmp_path / "run", **changes)
-    assert not list(tmp_path.glob("run/episodes/*"))
+    assert not (tmp_path / "run").exists()
 
 
 def test_plans_hold_the_controls():
     perfect = bench.plan(Settings("Reference-v0"), ["mbench"], 1)
     assert {e.control for e in perfect} == {"", "amnesiac", "frozen"}
+    floors = [e for e in bench.plan(Settings("Reference-v0")) if e.control == "amnesiac"]
+    kinds = {(e.suite, e.item.case.category) for e in floors}
+    assert {("worldmembench", c) for c in ("human", "object", "dynamic")} <= kinds
     model = bench.plan(Settings("model.py:make"), ["mbench"], 1)
     own = [e.item.key for e in model if not e.control]
     assert [e.item.key for e in model if e.control == "perfect"] == own
@@ -274,7 +287,7 @@ def test_estimates_count_frames_without_making_any():
     settings = Settings("Reference-v0")
     found = bench.estimate(settings, bench.plan(settings, ["mbench"], 1, controls=False))
     scripts = [item.script for item in load_suite("mbench") if item.case.id == CASE]
-    assert (found.episodes, found.frames) == (len(scripts), 241 * len(scripts))
+    assert list(found.frames.values()) == [241] * len(scripts)
     assert found.seconds is not None and found.bytes > 0
 
 

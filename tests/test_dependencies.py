@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SHELL = {"bench", "cli", "doctor", "offline", "report", "schedule", "stage", "store"}
+SHELL = {
+    "bench",
+    "cli",
+    "doctor",
+    "offline",
+    "report",
+    "run_folder",
+    "schedule",
+    "stage",
+    "store",
+}
 UPPER = {"wrappers", "policies", "evaluators"}
 CORE_FILES = sorted(
     file

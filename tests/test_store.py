@@ -2,9 +2,6 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
-import textwrap
 
 import pytest
 from hypothesis import given
@@ -96,25 +93,6 @@ def test_a_damaged_index_says_how_to_rebuild_it(tmp_path):
 def test_a_folder_that_is_no_run_is_named(tmp_path):
     with pytest.raises(StoreError, match="no episodes"):
         store.records(tmp_path)
-
-
-def test_one_run_a_folder(tmp_path):
-    code = f"""
-        from pathlib import Path
-        from worldenv.store import StoreError, lock
-        try:
-            with lock(Path({str(tmp_path)!r})):
-                print("taken twice")
-        except StoreError as error:
-            print(error)
-    """
-    with store.lock(tmp_path):
-        second = subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True
-        )
-    assert "Another run is writing" in second.stdout
-    with store.lock(tmp_path):
-        pass
 
 
 def test_full_disks_leave_nothing_half_written():

@@ -118,12 +118,13 @@ def bench(
     parts = parse_shard(shard)
     if parts is not None:
         episodes = runner.take_shard(episodes, parts)
-    print_estimate(runner.estimate(settings, episodes))
+    estimate = runner.estimate(settings, episodes, workers)
+    print_estimate(estimate)
     if plan:
         return
     folder = out or runner.new_folder()
     console.print(f"Run folder: {escape(str(folder))}", soft_wrap=True)
-    with progress_bar(runner.frame_counts(settings, episodes)) as advance:
+    with progress_bar(estimate.frames) as advance:
         results = runner.run(
             world,
             suite,
@@ -204,10 +205,13 @@ def collect(run: RunFolder) -> None:
     """Rebuild scores.sqlite and the report from the episode folders."""
     from worldenv import bench as runner
     from worldenv import store
+    from worldenv.run_folder import hold, read_run
+    from worldenv.schedule import is_perfect_run
 
-    with store.lock(run):
+    store.records(run)
+    with hold(run):
         rows = runner.collect(run)
-    finish(runner.Results(run, tuple(rows)))
+    finish(runner.Results(run, tuple(rows), perfect=is_perfect_run(read_run(run))))
 
 
 @app.command()
@@ -307,7 +311,7 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     first, _, second = text.partition("/")
-    if not (first.isdigit() and second.isdigit()):
+    if not (first.isdecimal() and second.isdecimal()):
         raise WorldEnvError(f"--shard {text!r} is not i/n; expected e.g. 1/4.")
     return int(first), int(second)
 

@@ -14,6 +14,7 @@ from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.stats import Table
 from worldenv.rollout import Rollout, load_poses, with_phases
+from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
 from worldenv.stage import Progress, score_rollout, silent
 from worldenv.world import UnknownName, WorldEnvError
@@ -60,6 +61,10 @@ def score(
         )
     truth = () if rollout.truth is None or rollout.spec is None else rollout.spec.truth
     settings = Settings("recorded", {}, profile or ("classic+truth" if truth else "classic"))
+    if out is not None and out.exists():
+        # Before minutes of scoring, not after them.
+        with hold(out):
+            claim(out, settings.to_dict())
     engine = build_engine(
         rollout.target,
         benchmarks={name: _options(name) for name in chosen},
@@ -99,21 +104,30 @@ def score(
         scores=[s.to_dict() for s in summary.scores],
     )
     if out is None:
-        rows = store.rows_of(name, record)
-        return Results(source, tuple(rows), made=1)
-    folder = store.episode_folder(
-        out, suite="recorded", case=shown.id, script=record.script, seed=record.seed, control=""
-    )
-    with store.lock(out):
-        if folder.exists():
-            raise store.StoreError(f"{folder} exists already; choose another folder with --out.")
+        return Results(source, tuple(store.rows_of(name, record)), made=1)
+    with hold(out):
+        claim(out, settings.to_dict())
+        folder = _free_folder(out, record)
         with store.explain_os_errors(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
         rollout.copy_to(folder)
         store.write_json(folder / "scores.json", record.model_dump())
-        store.write_json(out / "run.json", {"schema": store.SCHEMA, **settings.to_dict()})
         rows = store.write_index(out, store.records(out))
     return Results(out, tuple(rows), made=1)
+
+
+def _free_folder(out: Path, record: store.EpisodeRecord) -> Path:
+    folder = store.episode_folder(
+        out,
+        suite=record.suite,
+        case=record.case,
+        script=record.script,
+        seed=record.seed,
+        control=record.control,
+    )
+    if folder.exists():
+        raise store.StoreError(f"{folder} exists already; choose another folder with --out.")
+    return folder
 
 
 def applicable(path: CameraPath, script: str | None) -> list[str]:
@@ -128,26 +142,32 @@ def applicable(path: CameraPath, script: str | None) -> list[str]:
 
 
 def tables(results: Results) -> list[Table]:
-    """Return a plain table of every score of a single rollout, a benchmark each."""
+    """Return a table of the measured scores of a single rollout, a benchmark each.
+
+    Scores without a value are folded into notes by their reason.
+    """
     found = []
     for benchmark in BENCHMARKS:
         mine = [row for row in results.scores if row.benchmark == benchmark]
-        if mine:
-            rows = tuple(
-                (
-                    row.metric,
-                    row.variant,
-                    row.target,
-                    None if row.revisit is None else f"R{row.revisit}",
-                    row.value,
-                    f"{row.n_valid}/{row.n_expected}",
-                    row.status,
-                    str(row.detail.get("reason", "")),
-                )
-                for row in mine
+        if not mine:
+            continue
+        cells, missing = [], dict[tuple[str, str], dict[str, None]]()
+        for row in mine:
+            if row.value is None and row.target is None:
+                reason = str(row.detail.get("reason", ""))
+                missing.setdefault((row.status, reason), {})[row.metric] = None
+                continue
+            revisit = None if row.revisit is None else f"R{row.revisit}"
+            count = f"{row.n_valid}/{row.n_expected}"
+            cells.append(
+                (row.metric, row.variant, row.target, revisit, row.value, count, row.status, row.id)
             )
-            columns = ("metric", "variant", "target", "revisit", "value", "n", "status", "why")
-            found.append(Table(benchmark, columns, rows, ()))
+        notes = [
+            f"{status}: {', '.join(metrics)} ({reason})."
+            for (status, reason), metrics in missing.items()
+        ]
+        columns = ("metric", "variant", "target", "revisit", "value", "n", "status", "score id")
+        found.append(Table(benchmark, columns, tuple(cells), tuple(notes)))
     return found
 
 
@@ -157,22 +177,29 @@ def _options(benchmark: str) -> dict[str, object]:
 
 def _open(source: Path, path: Path | None, script: str | None, case: Case | None) -> Rollout:
     if source.is_dir():
+        rollout = Rollout.load(source)
         if path is not None:
             raise WorldEnvError(
                 f"{source} is a recorded rollout and brings its own poses; leave out --path."
             )
-        return Rollout.load(source)
+        return rollout
     if path is None and script is None:
         raise WorldEnvError(
             f"{source.name} is a video without poses; give its camera path with --path poses.json "
             "(or --script when it walked one exactly)."
         )
     K = None
+    walked = None if script is None else load_script(script).path(None, case)
     if path is not None:
         poses, K = load_poses(path)
-        if script is not None and poses.phases is None:
+        if walked is not None and script is not None:
+            if poses.phases is not None and poses.phases != walked.phases:
+                raise WorldEnvError(
+                    f"{path} has other phases than script {script}; leave out --script, or the "
+                    "phases in the file."
+                )
             poses = with_phases(poses, script, case)
     else:
-        assert script is not None
-        poses = load_script(script).path(None, case)
+        assert walked is not None
+        poses = walked
     return Rollout.from_video(source, poses, K=K, case=case, script=script)

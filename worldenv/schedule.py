@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from worldenv import store
-from worldenv.case import Item, Suite, load_suite
+from worldenv.case import Case, Item, Suite, load_suite
 from worldenv.evaluators.profile import load_profile
 from worldenv.world import World, WorldEnvError
 
@@ -69,6 +69,13 @@ class Settings:
     profile: str = "classic+truth"
 
     def __post_init__(self) -> None:
+        if not isinstance(self.world, str) and not hasattr(self.world, "spec"):
+            raise WorldEnvError(
+                f"world must be an id, 'module:factory', 'file.py:factory' or a World, got "
+                f"{type(self.world).__name__}."
+            )
+        if not isinstance(self.profile, str):
+            raise WorldEnvError(f"profile must be a name, got {type(self.profile).__name__}.")
         load_profile(self.profile)
 
     @property
@@ -109,9 +116,11 @@ def plan(
         UnknownName: a suite or case does not exist.
         WorldEnvError: nothing would be done.
     """
-    if not seeds:
-        raise WorldEnvError("No seeds were given; expected at least one, e.g. seeds=[0].")
-    if isinstance(cases, int) and cases < 1:
+    seeds = _seeds(seeds)
+    _check_names("suites", suites)
+    if isinstance(cases, bool) or not isinstance(cases, int):
+        _check_names("cases", cases)
+    elif cases < 1:
         raise WorldEnvError(f"cases must be at least 1, got {cases}.")
     selected = _quick() if suites is None and cases is None else _named(suites, cases)
     episodes = [
@@ -125,6 +134,33 @@ def plan(
     if not controls:
         return episodes
     return episodes + _control_episodes(episodes, perfect=not settings.is_perfect)
+
+
+def _seeds(seeds: Any) -> list[int]:
+    """Return the seeds without repeats.
+
+    Raises:
+        WorldEnvError: they are no list of whole numbers from 0, or none.
+    """
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise WorldEnvError(f"seeds must be a list such as [0], got {seeds!r}.")
+    found = list(dict.fromkeys(seeds))
+    for seed in found:
+        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+            raise WorldEnvError(f"A seed must be a whole number from 0, got {seed!r}.")
+    if not found:
+        raise WorldEnvError("No seeds were given; expected at least one, e.g. seeds=[0].")
+    return found
+
+
+def _check_names(what: str, names: Any) -> None:
+    if names is None:
+        return
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise WorldEnvError(f"{what} must be a list of ids, got {names!r}.")
+    for name in names:
+        if not isinstance(name, str):
+            raise WorldEnvError(f"{what} must be a list of ids, got {name!r} in it.")
 
 
 def _quick() -> list[Suite]:
@@ -161,8 +197,9 @@ def _named(suites: Sequence[str] | None, cases: int | Sequence[str] | None) -> l
 def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Episode]:
     """Return the controls of those items that are scenes of Reference-v0.
 
-    The perfect world walks every item, since a score is read beside its ceiling on the same case;
-    the floors walk the first static item of each suite.
+    The perfect world walks every item, since a score is read beside its ceiling on the same case.
+    The floors walk, in each suite, the first item with people, with other targets, and with an
+    event: every metric has a floor, and the floors stay cheap.
 
     Args:
         episodes: Episodes of the world under test.
@@ -170,10 +207,18 @@ def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Epi
     """
     scenes = [e for e in episodes if e.item.case.scene is not None]
     found = [replace(e, control="perfect") for e in scenes if perfect and e.seed == scenes[0].seed]
-    for suite in dict.fromkeys(e.suite for e in scenes):
-        static = [e for e in scenes if e.suite == suite and e.item.case.event is None]
-        found += [replace(e, control=floor) for e in static[:1] for floor in ("amnesiac", "frozen")]
+    first: dict[tuple[str, str], Episode] = {}
+    for episode in scenes:
+        first.setdefault((episode.suite, _kind(episode.item.case)), episode)
+    found += [replace(e, control=floor) for e in first.values() for floor in ("amnesiac", "frozen")]
     return found
+
+
+def _kind(case: Case) -> str:
+    """Return which metrics a case has: those of an event, of people, or of things."""
+    if case.event is not None:
+        return "event"
+    return "people" if any(target.noun == "person" for target in case.targets) else "things"
 
 
 def take_shard(episodes: list[Episode], shard: tuple[int, int]) -> list[Episode]:
@@ -182,7 +227,19 @@ def take_shard(episodes: list[Episode], shard: tuple[int, int]) -> list[Episode]
     Raises:
         WorldEnvError: i or n is out of range.
     """
+    if len(shard) != 2 or not all(isinstance(part, int) for part in shard):
+        raise WorldEnvError(f"A shard is (i, n), two whole numbers, got {shard!r}.")
     i, n = shard
     if not 1 <= i <= n:
         raise WorldEnvError(f"Shard {i}/{n} does not exist; expected i/n with 1 <= i <= n.")
     return episodes[i - 1 :: n]
+
+
+def is_perfect_run(run: Mapping[str, Any] | None) -> bool:
+    """Return whether ``run.json`` says that the world under test was the perfect world."""
+    if run is None:
+        return False
+    options = run.get("world_options") or {}
+    return str(run.get("world", "")) in (REFERENCE, REFERENCE.removesuffix("-v0")) and not (
+        options.get("faults")
+    )

@@ -35,26 +35,30 @@ def silent(episode: str, frames: int) -> None:
     """Report no progress."""
 
 
-def perform_all(
-    settings: Settings,
-    episodes: list[Episode],
-    folder: Path,
-    workers: int,
-    progress: Progress,
-) -> Iterator[tuple[str, tuple[EpisodeRecord, bool]]]:
-    """Yield (episode name, (record, whether it was made now)) as episodes end."""
-    if workers < 1:
-        raise WorldEnvError(f"workers must be at least 1, got {workers}.")
-    if workers == 1:
-        with Stage(settings) as stage:
-            for episode in episodes:
-                yield episode.name, stage.perform(episode, folder, progress)
-        return
-    if not isinstance(settings.world, str):
+def check_workers(settings: Settings, workers: int) -> None:
+    """Refuse a number of workers that cannot be.
+
+    Raises:
+        WorldEnvError: it is not a whole number from 1, or a World object would have to be sent.
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise WorldEnvError(f"workers must be a whole number, at least 1, got {workers!r}.")
+    if workers > 1 and not isinstance(settings.world, str):
         raise WorldEnvError(
             "A World object cannot be sent to worker processes; name it as 'file.py:factory', or "
             "use workers=1."
         )
+
+
+def perform_all(
+    stage: Stage, episodes: list[Episode], folder: Path, workers: int, progress: Progress
+) -> Iterator[tuple[str, tuple[EpisodeRecord, bool]]]:
+    """Yield (episode name, (record, whether it was made now)) as episodes end."""
+    if workers == 1:
+        for episode in episodes:
+            yield episode.name, stage.perform(episode, folder, progress)
+        return
+    settings = stage.settings
     # Spawned, not forked: a forked child would inherit the parent's threads and GPU handles.
     context = multiprocessing.get_context("spawn")
     reports = context.SimpleQueue()

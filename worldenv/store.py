@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import os
@@ -189,28 +188,6 @@ def explain_os_errors(path: Path) -> Iterator[None]:
         }
         reason = reasons.get(error.errno or 0, str(error.strerror or error))
         raise StoreError(f"Cannot write {path}: {reason}.") from error
-
-
-@contextlib.contextmanager
-def lock(run: Path, name: str = "run") -> Iterator[None]:
-    """Hold a run folder; the lock goes with the process, however it ends.
-
-    Raises:
-        StoreError: another process holds it.
-    """
-    path = run / f".{name}.lock"
-    with explain_os_errors(path):
-        run.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+")
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise StoreError(
-                f"Another run is writing to {run}; wait for it, or choose another folder with "
-                "--out (parts of one run in parallel: --shard i/n or --workers n)."
-            ) from None
-        yield
 
 
 def read_record(path: Path) -> EpisodeRecord | None:

@@ -37,7 +37,7 @@ def print_estimate(estimate: Estimate) -> None:
         minutes, seconds = divmod(round(estimate.seconds), 60)
         duration = f"about {minutes} min {seconds:02d} s" if minutes else f"about {seconds} s"
     console.print(
-        f"{estimate.episodes} episodes, {estimate.frames:,} frames, {duration} "
+        f"{len(estimate.frames)} episodes, {sum(estimate.frames.values()):,} frames, {duration} "
         f"({estimate.basis}), {estimate.bytes / 1e6:,.0f} MB",
         highlight=False,
     )

@@ -18,6 +18,8 @@ from worldenv.report.glossary import GLOSSARY, STATUS_MEANING, VARIANTS, entry
 from worldenv.report.html import document, render_table
 from worldenv.report.summary import summarise
 from worldenv.report.svg import PALETTE, Mark, line_plot, range_plot
+from worldenv.run_folder import read_run
+from worldenv.schedule import is_perfect_run
 from worldenv.store import EpisodeRecord, Row
 
 TITLES = {"worldmembench": "WorldMemBench", "mbench": "MBench", "r2m": "R2M-Bench"}
@@ -51,6 +53,7 @@ def write_report(run: Path) -> Path:
 
 def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequence[Row]) -> str:
     """Return the report as HTML text; everything that comes from outside is escaped."""
+    summary = summarise(rows, perfect=is_perfect_run(read_run(run)))
     worlds = sorted({r.world for _, r in found if not r.control}) or ["(controls only)"]
     own = [row for row in rows if not row.control]
     sections = [
@@ -62,8 +65,8 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         "range. A frozen video never leaves, so it scores 1 on every static metric of "
         "WorldMemBench and MBench; its rotation error of 1, its empty qualified tables and its "
         "memory gain of 0 give it away.</p>",
-        _ranges(summarise(rows)),
-        render_table(summarise(rows)),
+        _ranges(summary),
+        render_table(summary),
     ]
     for benchmark in BENCHMARKS:
         mine = [row for row in own if row.benchmark == benchmark]

@@ -23,16 +23,25 @@ _HEADLINE = {
 }
 
 
-def summarise(rows: Sequence[Row]) -> Table:
+def summarise(rows: Sequence[Row], *, perfect: bool = False) -> Table:
     """Return the summary of a run's rows; metrics without any value are named in the notes.
 
     Columns: the mean with its 95 % interval over episodes (clusters script x case), the number of
     episodes with a value and their share, then the controls' means on the control items.
+
+    Args:
+        rows: Rows of a run.
+        perfect: Whether the world under test is the perfect world, so that its own rows are the
+            ceiling.
     """
-    whole = [row for row in rows if row.target is None and row.revisit is None]
-    ceiling_is_own = not any(row.control == "perfect" for row in rows)
+    # MBench's paths have one revisit, so its rows of R1 are rows of the rollout.
+    whole = [
+        row
+        for row in rows
+        if row.target is None and (row.revisit is None or row.benchmark == "mbench")
+    ]
     cells: list[tuple[Any, ...]] = []
-    missing: dict[str, list[str]] = {}
+    missing: dict[str, dict[str, None]] = {}
     for benchmark in BENCHMARKS:
         for metric in _ordered(benchmark, whole):
             for variant in _HEADLINE[benchmark]:
@@ -46,20 +55,19 @@ def summarise(rows: Sequence[Row]) -> Table:
                     continue
                 mean, low, high, n, share = _mean(own, rows)
                 if mean is None:
-                    if variant != "core":
-                        reason = str(own[0].detail.get("reason", own[0].status))
-                        missing.setdefault(reason, []).append(f"{benchmark} {metric}")
+                    reasons = dict.fromkeys(
+                        str(row.detail.get("reason", row.status)) for row in own
+                    )
+                    named = missing.setdefault("; ".join(list(reasons)[:2]), {})
+                    named[f"{benchmark} {metric}"] = None
                     continue
-                ceiling = group if ceiling_is_own else []
-                perfect = [row for row in ceiling if not row.control] or [
-                    row for row in group if row.control == "perfect"
-                ]
+                ceiling = [row for row in group if row.control == ("" if perfect else "perfect")]
                 floors = [
                     _mean([row for row in group if row.control == floor], rows)[0]
                     for floor in FLOORS
                 ]
                 shown = variant if variant in ("whole", "core", "mg", "nmr") else ""
-                values = (mean, low, high, n, share, _mean(perfect, rows)[0], *floors)
+                values = (mean, low, high, n, share, _mean(ceiling, rows)[0], *floors)
                 cells.append((benchmark, metric, shown, *values, backbone_of(own)))
     columns = "benchmark metric variant mean low high n coverage perfect amnesiac frozen backbone"
     notes = [
