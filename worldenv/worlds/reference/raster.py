@@ -476,13 +476,14 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                         if glows[f]:
                             er, eg, eb = tint[f, 0], tint[f, 1], tint[f, 2]
                         else:
-                            chart = face_chart[f]
-                            if chart >= 0 or shades.shape[0] > 0:
+                            chart_of = face_chart[f]
+                            chart = np.uint64(chart_of)
+                            if chart_of >= 0 or shades.shape[0] > 0:
                                 vx, vy, vz = depth * rx, depth * ry, depth
                                 px = r00 * vx + r10 * vy + r20 * vz + ox
                                 py = r01 * vx + r11 * vy + r21 * vz + oy
                                 pz = r02 * vx + r12 * vy + r22 * vz + oz
-                            if chart >= 0:
+                            if chart_of >= 0:
                                 s = (
                                     chart_frame[chart, 0, 0] * px
                                     + chart_frame[chart, 0, 1] * py
@@ -500,28 +501,28 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                                 t = min(max(t, np.float32(0.0)), np.float32(rows - 1))
                                 i, j = min(int(s), columns - 2), min(int(t), rows - 2)
                                 fs, ft = s - np.float32(i), t - np.float32(j)
-                                q0 = chart_layout[chart, 0] + j * columns + i
-                                q1 = q0 + columns
+                                q0 = np.uint64(chart_layout[chart, 0] + j * columns + i)
+                                q1 = q0 + np.uint64(columns)
                                 f11 = fs * ft
                                 f10, f01 = ft - f11, fs - f11
                                 f00 = one - fs - f10
                                 er = (
                                     light_map[q0, 0] * f00
-                                    + light_map[q0 + 1, 0] * f01
+                                    + light_map[q0 + np.uint64(1), 0] * f01
                                     + light_map[q1, 0] * f10
-                                    + light_map[q1 + 1, 0] * f11
+                                    + light_map[q1 + np.uint64(1), 0] * f11
                                 )
                                 eg = (
                                     light_map[q0, 1] * f00
-                                    + light_map[q0 + 1, 1] * f01
+                                    + light_map[q0 + np.uint64(1), 1] * f01
                                     + light_map[q1, 1] * f10
-                                    + light_map[q1 + 1, 1] * f11
+                                    + light_map[q1 + np.uint64(1), 1] * f11
                                 )
                                 eb = (
                                     light_map[q0, 2] * f00
-                                    + light_map[q0 + 1, 2] * f01
+                                    + light_map[q0 + np.uint64(1), 2] * f01
                                     + light_map[q1, 2] * f10
-                                    + light_map[q1 + 1, 2] * f11
+                                    + light_map[q1 + np.uint64(1), 2] * f11
                                 )
                             else:
                                 er = b0 * light[a, 0] + b1 * light[b, 0] + b2 * light[c, 0]

@@ -199,8 +199,12 @@ class Renderer:
             self._record,
         )
         instances = lit.scene.instances
-        self._still = [i for i in instances if not i.moves]
         self._moving = [i for i in instances if i.moves]
+        self._row = {instance.id: k for k, instance in enumerate(instances)}
+        self._extent = {}
+        for instance in self._moving:
+            local = lit.parts[instance.id][0].local
+            self._extent[instance.id] = (local.min(axis=0), local.max(axis=0))
         self._placed: dict[int, bytes] = {}
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
@@ -263,10 +267,10 @@ class Renderer:
         """Put moving things where they are at ``time``; return the spheres of their shadows."""
         shades: list[NDArray[np.float64]] = []
         owners: list[int] = []
-        index = {instance.id: k for k, instance in enumerate(self.scene.instances)}
         for instance in self._moving:
             pose = self.pose_of(instance, time)
-            balls = _shades(self._levels[instance.id][0].part, pose)
+            low, high = self._extent[instance.id]
+            balls = _shades(low, high, pose)
             shades.append(balls)
             owners += [instance.id] * len(balls)
             key = (instance.id, pose.tobytes())
@@ -274,7 +278,7 @@ class Renderer:
                 continue
             self._placed[instance.id] = key[1]
             sphere = _sphere(self._levels[instance.id][0].part, pose)
-            self._spheres[index[instance.id]] = sphere
+            self._spheres[self._row[instance.id]] = sphere
             if key not in self._probes:
                 if len(self._probes) > 4096:
                     self._probes.clear()
@@ -336,9 +340,16 @@ def _sphere(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.append(pose[:3, :3] @ part.centre + pose[:3, 3], part.radius * 1.0001 + 1e-6)
 
 
-def _shades(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4)."""
-    low, high = part.local.min(axis=0), part.local.max(axis=0)
+def _shades(
+    low: NDArray[np.float32], high: NDArray[np.float32], pose: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4).
+
+    Args:
+        low: Least corner of the thing in its own frame, shape (3,).
+        high: Greatest corner.
+        pose: Where it is, shape (4, 4).
+    """
     extent = (high - low).astype(np.float64)
     axis = int(np.argmax(extent))
     radius = float(np.sort(extent)[:2].mean()) / 2
