@@ -130,6 +130,16 @@ def test_unknown_and_ambiguous_scores_are_named(results):
             explain_score(results.folder, first)
 
 
+def test_figures_are_written(results, tmp_path):
+    pytest.importorskip("matplotlib", reason="figures need the extra 'report'")
+    from worldenv.report.figures import write_figures
+
+    written = write_figures(results.folder, tmp_path / "figures")
+    names = {path.name for path in written}
+    assert {"summary.pdf", "summary.png", "decay_environment_visible.png"} <= names
+    assert all(path.stat().st_size > 3000 for path in written)
+
+
 def test_filmstrips_show_every_phase():
     phases = ("V",) * 4 + ("D1",) * 4 + ("R1",) * 4 + ("H",) * 2 + (None,)
     shown = strip_frames(phases, 15)

@@ -36,7 +36,9 @@ WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
 ]
 Profile = Annotated[str, typer.Option("--profile", help="Which backbones measure.")]
-RunFolder = Annotated[Path, typer.Argument(help="Run folder that 'worldenv bench' wrote.")]
+RunFolder = Annotated[
+    Path, typer.Argument(metavar="RUN", help="Run folder that 'worldenv bench' wrote.")
+]
 
 
 def main() -> None:
@@ -72,6 +74,18 @@ def fail(message: str) -> None:
     """Print a one-line error and exit with 2."""
     errors.print(f"[bold red]Error:[/] {escape(' '.join(message.split()))}", soft_wrap=True)
     sys.exit(2)
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    show: Annotated[bool, typer.Option("--version", help="Print the version, and stop.")] = False,
+) -> None:
+    """Measure what video world models remember."""
+    if show:
+        from worldenv import __version__
+
+        console.print(__version__, highlight=False)
+        raise typer.Exit
 
 
 @app.command()
@@ -193,10 +207,21 @@ def score(
 
 
 @app.command()
-def report(run: RunFolder) -> None:
+def report(
+    run: RunFolder,
+    figures: Annotated[
+        Path | None,
+        typer.Option("--figures", help="Also write PDF and PNG figures to this folder."),
+    ] = None,
+) -> None:
     """Write report.html of a run anew."""
     from worldenv.report.page import write_report
 
+    if figures is not None:
+        from worldenv.report.figures import write_figures
+
+        for path in write_figures(run, figures):
+            console.print(escape(str(path)), soft_wrap=True)
     console.print(f"Report: {escape(str(write_report(run)))}", soft_wrap=True)
 
 

@@ -144,7 +144,7 @@ def _ranges(table: Table) -> str:
     for kind, lines in groups.items():
         if lines:
             top = max(m.value for _, marks in lines for m in marks)
-            high = 1.0 if kind == "0 to 1" else max(1.0, min(top, 4.0))
+            high = 1.0 if kind == "0 to 1" else max(1.0, 1.05 * top)
             caption = "scores from 0 to 1" if kind == "0 to 1" else "R2M-Bench memory ratio (NMR)"
             parts.append(
                 f"<figure><figcaption>{caption}</figcaption>{range_plot(lines, high=high)}</figure>"
@@ -170,30 +170,10 @@ _GLYPHS = {"bar": "&#9614;", "cross": "&#10005;", "square": "&#9633;"}
 
 def _decay(rows: Sequence[Row]) -> str:
     """Return the decay curves: mean over targets and cases at R1, R2, ... a script and world."""
-    wanted = [
-        row
-        for row in rows
-        if row.benchmark == "worldmembench"
-        and row.revisit is not None
-        and row.variant in ("", "core")
-        and row.metric.split("_")[0] in ("human", "object", "environment")
-    ]
     plots = []
-    for metric in sorted({row.metric for row in wanted}):
-        series = []
-        mine = [row for row in wanted if row.metric == metric]
-        deepest = max((row.revisit or 1) for row in mine)
-        for control in ("", "perfect", "amnesiac", "frozen"):
-            for script in sorted({row.script for row in mine}):
-                values = _by_revisit(
-                    row for row in mine if row.control == control and row.script == script
-                )
-                if len(values) > 1 and any(v is not None for v in values.values()):
-                    name = f"{control or 'this world'}, {script.split(':')[-1]}"
-                    series.append((name, list(values), list(values.values())))
-        if not series:
-            continue
+    for metric, series in decay_series(rows).items():
         found = entry("worldmembench", metric)
+        deepest = int(max(x for _, values, _ in series for x in values))
         ticks = [(k, f"R{k}") for k in range(1, deepest + 1)]
         plot = line_plot(series, x_label="revisit", y_label="score", ticks=ticks)
         title = found.title if found else metric
@@ -205,6 +185,35 @@ def _decay(rows: Sequence[Row]) -> str:
         "metrics are drawn in their core variant; a revisit without an observation counts "
         f"zero.</p><div class='plots'>{''.join(plots)}</div>"
     )
+
+
+Series = list[tuple[str, list[float], list[float | None]]]
+"""(name, x values, y values) of lines."""
+
+
+def decay_series(rows: Sequence[Row]) -> dict[str, Series]:
+    """Return WorldMemBench metric -> a line a script of the world and of each control."""
+    wanted = [
+        row
+        for row in rows
+        if row.benchmark == "worldmembench"
+        and row.revisit is not None
+        and row.variant in ("", "core")
+        and row.metric.split("_")[0] in ("human", "object", "environment")
+    ]
+    found: dict[str, Series] = {}
+    for metric in sorted({row.metric for row in wanted}):
+        mine = [row for row in wanted if row.metric == metric]
+        for control in ("", "perfect", "amnesiac", "frozen"):
+            for script in sorted({row.script for row in mine}):
+                values = _by_revisit(
+                    row for row in mine if row.control == control and row.script == script
+                )
+                if len(values) > 1:
+                    name = f"{control or 'this world'}, {script.split(':')[-1]}"
+                    line = (name, list(values), list(values.values()))
+                    found.setdefault(metric, []).append(line)
+    return found
 
 
 def _by_revisit(rows: Iterable[Row]) -> dict[float, float | None]:

@@ -67,6 +67,9 @@ def summarise(rows: Sequence[Row], *, perfect: bool = False) -> Table:
                     for floor in FLOORS
                 ]
                 shown = variant if variant in ("whole", "core", "mg", "nmr") else ""
+                if variant == "family":
+                    parts = max(row.n_valid for row in own)
+                    shown = f"({parts} of {own[0].n_expected})"
                 values = (mean, low, high, n, share, _mean(ceiling, rows)[0], *floors)
                 cells.append((benchmark, metric, shown, *values, backbone_of(own)))
     columns = "benchmark metric variant mean low high n coverage perfect amnesiac frozen backbone"
