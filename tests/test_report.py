@@ -136,7 +136,7 @@ def test_figures_are_written(results, tmp_path):
 
     written = write_figures(results.folder, tmp_path / "figures")
     names = {path.name for path in written}
-    assert {"summary.pdf", "summary.png", "decay_environment_visible.png"} <= names
+    assert {"scores.pdf", "memory_ratio.png", "decay_environment_visible.png"} <= names
     assert all(path.stat().st_size > 3000 for path in written)
 
 

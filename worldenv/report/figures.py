@@ -30,7 +30,10 @@ def write_figures(run: Path, folder: Path) -> list[Path]:
     matplotlib.use("Agg")
     rows = store.read_index(run)
     table = summarise(rows, perfect=is_perfect_run(read_run(run)))
-    figures = {"summary": _summary(table)}
+    cells = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    scores = [cell for cell in cells if cell["benchmark"] != "r2m"]
+    ratios = [cell for cell in cells if cell["variant"] == "nmr"]
+    figures = {"scores": _summary(scores), "memory_ratio": _summary(ratios)}
     for metric, series in decay_series(rows).items():
         figures[f"decay_{metric}"] = _decay(metric, series)
     written = []
@@ -44,11 +47,9 @@ def write_figures(run: Path, folder: Path) -> list[Path]:
     return written
 
 
-def _summary(table: Any) -> Any:
+def _summary(cells: list[dict[str, Any]]) -> Any:
     from matplotlib.figure import Figure
 
-    cells = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-    cells = [c for c in cells if c["benchmark"] != "r2m" or c["variant"] == "nmr"]
     figure = Figure(figsize=(7, 0.28 * len(cells) + 1))
     axes = figure.add_subplot()
     for y, cell in enumerate(reversed(cells)):
@@ -62,8 +63,9 @@ def _summary(table: Any) -> Any:
     names = [f"{c['benchmark']} {c['metric']} {c['variant']}".strip() for c in reversed(cells)]
     axes.set_yticks(range(len(cells)), names, fontsize=7)
     axes.grid(axis="x", color="#e5e7eb")
-    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    axes.legend(handles.values(), handles.keys(), fontsize=7, loc="lower right")
+    drawn, labels = axes.get_legend_handles_labels()
+    shown = dict(zip(labels, drawn, strict=True))
+    axes.legend(shown.values(), shown.keys(), fontsize=7)
     return figure
 
 

@@ -217,7 +217,7 @@ class Mark(NamedTuple):
 
 
 def range_plot(
-    lines: Sequence[tuple[str, Sequence[Mark]]], *, high: float = 1.0, width: int = 760
+    lines: Sequence[tuple[str, Sequence[Mark]]], *, high: float = 1.0, width: int = 1120
 ) -> str:
     """Return a line a metric with its marks on one axis from 0 to ``high``."""
     left, right, step, top = 300, 16, 22, 22
