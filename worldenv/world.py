@@ -240,7 +240,11 @@ _TURNS = (Primitive.YAW_LEFT, Primitive.YAW_RIGHT, Primitive.PITCH_UP, Primitive
 
 
 class World(Protocol):
-    """A video world model. ``snapshot() -> token`` and ``restore(token)`` are optional."""
+    """A video world model. ``snapshot() -> token`` and ``restore(token)`` are optional.
+
+    Making one is cheap: weights are loaded at the first ``reset``, since a run makes a world also
+    to read its spec.
+    """
 
     spec: WorldSpec
 
