@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +19,8 @@ from worldenv.world import WorldEnvError
 MAX_BYTES = 4 * 2**30
 MAX_FRAMES = 20_000
 MAX_PIXELS = 4096 * 2304
+# Free bytes under which a failed write is put down to the disk, whatever the encoder says.
+_FULL = 2**20
 
 # Without a list ffmpeg would also follow playlists, which name other files and hosts.
 _CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm"
@@ -108,9 +112,13 @@ class VideoWriter:
 
     def _trouble(self) -> StorageError:
         self._errors.seek(0)
+        # The encoder puts its own address in front of what the system said.
+        reason = re.sub(r"^(\[[^\]]*\]\s*)+", "", _last_line(self._errors.read()))
+        if shutil.disk_usage(self._file.parent).free < _FULL:
+            reason = "the disk is full"
         return StorageError(
-            f"{self._file} cannot be written: {_last_line(self._errors.read())}; free some space "
-            "or choose another folder"
+            f"The video in {self._file.parent.parent} cannot be written: {reason}; free some space "
+            "or choose another folder."
         )
 
 
