@@ -339,7 +339,8 @@ class CameraPath:
         if not np.array_equal(P[0], np.eye(4)):
             P = np.linalg.inv(P[0]) @ P
             P[0] = np.eye(4)
-        return cls(P, fps=fps, phases=None if phases is None else tuple(phases))
+        given: Any = phases
+        return cls(P, fps=fps, phases=given)
 
     @property
     def twists(self) -> np.ndarray:
