@@ -14,6 +14,7 @@ from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.folds import Folds, folds, median_depth
 from worldenv.evaluators.mbench_tables import FAMILIES, family_scores, tabulate
 from worldenv.evaluators.metrics.appearance import centroid_consistency, lighting_consistency
+from worldenv.evaluators.metrics.checks import number
 from worldenv.evaluators.metrics.match import matched, verified
 from worldenv.evaluators.metrics.motion import (
     epipolar_consistency,
@@ -35,11 +36,13 @@ from worldenv.evaluators.plan import (
     refused,
 )
 from worldenv.evaluators.score import Score, Status
+from worldenv.world import UnknownName
 
 __all__ = ["FAMILIES", "OPTIONS", "aggregate", "conclude", "plan", "tabulate"]
 
 OPTIONS: tuple[str, ...] = ()
 _ID = "mbench"
+_METRICS = (*(m for names in FAMILIES.values() for m in names), "evolution_correctness_gated")
 
 
 def aggregate(scores: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -48,17 +51,25 @@ def aggregate(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     Keys ``entity``, ``environment``, ``causal``, ``total``, in the units of the scores (stored
     0..1, shown x 100). Of the two correctness scores only ``evolution_correctness_raw`` enters. A
     family without any score is None, and so is then the total. Confirmed on the 14 published rows.
+
+    Raises:
+        UnknownName: MBench has no such metric.
+        InvalidInput: a score is not a finite number.
     """
+    for metric, value in scores.items():
+        if metric not in _METRICS:
+            raise UnknownName("MBench metric", str(metric), _METRICS)
+        if value is not None:
+            number(metric, value)
     return family_scores(scores)
 
 
 def plan(context: Context) -> list[Measurement]:
     """Return what MBench measures on a path that leaves and comes back."""
     fold = folds(context.path)
-    metrics = [m for names in FAMILIES.values() for m in names] + ["evolution_correctness_gated"]
     if fold is None:
         reason = "the path has no exit (D1) and return (R1)"
-        return [refused(_ID, [Slot(m) for m in metrics], "not_applicable", reason)]
+        return [refused(_ID, [Slot(m) for m in _METRICS], "not_applicable", reason)]
     out = [*_entities(context, fold), *_two_views(context, fold), _lighting(context, fold)]
     out += [_action(context, fold), *_evolution(context)]
     for metric, roles in (("style", ("style",)), ("text", ("text",))):
@@ -371,7 +382,7 @@ def conclude(scores: Sequence[Score], context: Context) -> list[Score]:
         values[metric] = float(np.mean(found)) if found else None
         if group[0].target is not None:
             out.append(_row(metric, "rollout", values[metric], len(found), len(group), group[0]))
-    families = aggregate(values)
+    families = family_scores(values)
     for family, value in families.items():
         metrics = FAMILIES.get(family)
         have = len(FAMILIES) if metrics is None else 4

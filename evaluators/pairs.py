@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from scipy.spatial import cKDTree
 from worldenv.camera import CameraPath, geodesic_deg
 from worldenv.evaluators import released
 from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.world import UnknownName
 
 Ints = NDArray[np.int64]
@@ -83,19 +84,25 @@ class _States:
         return np.asarray(points[:, used] if used.any() else points[:, :1])
 
 
+def _path(path: CameraPath | Floats) -> CameraPath:
+    """Return a path from itself or from camera-to-world poses (n, 4, 4)."""
+    return path if isinstance(path, CameraPath) else CameraPath.rebased(path)
+
+
 def check_rule(rule: str) -> None:
     """Raise UnknownName unless ``rule`` is one of RULES."""
     if rule not in RULES:
         raise UnknownName("R2M rule", rule, RULES)
 
 
-def thresholds(path: CameraPath, rule: str = "se3") -> Thresholds:
+def thresholds(path: CameraPath | Floats, rule: str = "se3") -> Thresholds:
     """Return the effective stretch of a path and what counts as the same place on it.
 
     ``tau = clip(2 P95(step), low, high)``; gaps of at least ``max(0.2 T, 10)``. Source: R2M-Bench
     5.1.
     """
     check_rule(rule)
+    path = _path(path)
     states = _States(path, rule)
     here = np.arange(len(path) - 1)
     moved = states.distance(here, here + 1)
@@ -121,18 +128,20 @@ def thresholds(path: CameraPath, rule: str = "se3") -> Thresholds:
     )
 
 
-def mine_revisits(path: CameraPath, rule: str = "se3") -> Ints:
+def mine_revisits(path: CameraPath | Floats, rule: str = "se3") -> Ints:
     """Return frame pairs at which a path comes back to where it was, shape (n, 2) earlier, later.
 
     For every later frame the earlier one of smallest ``position / tau_pos + angle / tau_rot``
     among those within both thresholds and far enough back in time; the earliest of equals.
     ``paper`` and ``paper_strict`` compare yaw, ``se3`` the full rotation, ``code`` does what the
-    authors' released program does. Source: R2M-Bench Eq. 1.
+    authors' released program does. Source: R2M-Bench Eq. 1. ``path`` may also be poses (n, 4, 4).
 
     Raises:
         UnknownName: no such rule.
+        InvalidPath: the poses are not rigid.
     """
     check_rule(rule)
+    path = _path(path)
     if rule == "code":
         return released.mine_revisits(path.poses)
     t = thresholds(path, rule)
@@ -207,7 +216,9 @@ def _best(states: _States, t: Thresholds, i: Ints, j: Ints) -> Ints:
     return np.stack([i[first], j[first]], axis=1)
 
 
-def baseline_pairs(path: CameraPath, revisits: Ints, seed: int = 0, rule: str = "se3") -> Ints:
+def baseline_pairs(
+    path: CameraPath | Floats, revisits: Ints, seed: int = 0, rule: str = "se3"
+) -> Ints:
     """Return a gap-matched pair of the same rollout for every revisit pair.
 
     A pair (u, v) is a candidate for the revisit (i, j) when its gap is within
@@ -217,7 +228,7 @@ def baseline_pairs(path: CameraPath, revisits: Ints, seed: int = 0, rule: str = 
     Source: R2M-Bench Eqs. 2-3; the joint reading of the neighbourhood is ours.
 
     Args:
-        path: The target path.
+        path: The target path, or its poses (n, 4, 4).
         revisits: Shape (n, 2), from ``mine_revisits`` with the same rule.
         seed: Seed of the draw; ``code`` ignores it and uses 42.
         rule: See ``mine_revisits``.
@@ -229,8 +240,12 @@ def baseline_pairs(path: CameraPath, revisits: Ints, seed: int = 0, rule: str = 
 
     Raises:
         UnknownName: no such rule.
+        InvalidInput: the revisits are no frame pairs of the path, or the seed is no seed.
     """
     check_rule(rule)
+    path = _path(path)
+    revisits = _frame_pairs(revisits, len(path))
+    _check_seed(seed)
     if rule == "code":
         return released.baseline_pairs(path.poses, revisits)
     draws = whole("r2m.se3_draws") if rule == "se3" else 1
@@ -242,6 +257,27 @@ def baseline_pairs(path: CameraPath, revisits: Ints, seed: int = 0, rule: str = 
             drawn = candidates.draw(j - i, draws, rng)
             out[row, : len(drawn)] = drawn
     return out if rule == "se3" else out[:, 0]
+
+
+def _frame_pairs(pairs: Any, frames: int) -> Ints:
+    """Return revisits as int64 (n, 2) with 0 <= earlier < later < frames."""
+    if not np.size(pairs):
+        return np.zeros((0, 2), np.int64)
+    found = numbers("revisits", pairs, "n", 2)
+    earlier, later = found[:, 0], found[:, 1]
+    bad = (earlier < 0) | (earlier >= later) | (later >= frames) | (found % 1 != 0).any(axis=1)
+    if bad.any():
+        first = found[int(np.argmax(bad))].tolist()
+        raise InvalidInput(
+            f"revisits must be pairs of frames, earlier then later, on a path of {frames} frames; "
+            f"got {first}"
+        )
+    return found.astype(np.int64)
+
+
+def _check_seed(seed: Any) -> None:
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput(f"seed must be a whole number of at least 0, got {seed!r}")
 
 
 class _Candidates:
@@ -295,7 +331,7 @@ class _Candidates:
         return np.asarray(every[chosen])
 
 
-def short_pairs(path: CameraPath, n: int, seed: int = 0, rule: str = "se3") -> Ints:
+def short_pairs(path: CameraPath | Floats, n: int, seed: int = 0, rule: str = "se3") -> Ints:
     """Return n distinct frame pairs a few frames apart, shape (n, 2) earlier, later.
 
     Gaps from 2 to ``max(6, floor(0.02 T))``, drawn uniformly; fewer pairs where the path has no
@@ -303,8 +339,13 @@ def short_pairs(path: CameraPath, n: int, seed: int = 0, rule: str = "se3") -> I
 
     Raises:
         UnknownName: no such rule.
+        InvalidInput: ``n`` is no whole number, or the seed is no seed.
     """
     check_rule(rule)
+    path = _path(path)
+    _check_seed(seed)
+    if not isinstance(n, (int, np.integer)):
+        raise InvalidInput(f"n must be a whole number, got {n!r}")
     if rule == "code":
         return released.short_pairs(path.poses, n)
     t = thresholds(path, rule)

@@ -10,6 +10,7 @@ import numpy as np
 
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.finder import RevisitFinder
+from worldenv.evaluators.metrics.checks import number
 from worldenv.evaluators.metrics.match import Correspondence
 from worldenv.evaluators.pairs import (
     RULES,
@@ -22,6 +23,7 @@ from worldenv.evaluators.pairs import (
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
 from worldenv.evaluators.score import Score, Status
 from worldenv.evaluators.stats import Table, backbone_of, grouped, summarise
+from worldenv.world import UnknownName
 
 __all__ = [
     "FAMILIES",
@@ -75,16 +77,23 @@ def memory_gain(rev: float, base: float) -> float:
     """Return MG: by how much revisits are more consistent than the baseline; higher is better.
 
     In the metric's own units, oriented so that higher is more consistent. Source: Eq. 7.
+
+    Raises:
+        InvalidInput: one of them is not a finite number.
     """
-    return rev - base
+    return number("rev", rev) - number("base", base)
 
 
 def normalized_memory_ratio(mg: float, dr: float) -> float:
     """Return NMR, ``MG / (DR + 1e-8)``: 0 is no better than the baseline, 1 as good as neighbours.
 
     Unbounded; read it beside MG and DR. Source: Eq. 9. A denominator of exactly 0 gives 0.
+
+    Raises:
+        InvalidInput: one of them is not a finite number.
     """
-    bottom = dr + constant("r2m.epsilon")
+    mg = number("mg", mg)
+    bottom = number("dr", dr) + constant("r2m.epsilon")
     return mg / bottom if bottom != 0 else 0.0
 
 
@@ -94,10 +103,19 @@ def overall_nmr(nmr: Mapping[str, float | None]) -> float | None:
     Args:
         nmr: Metric key -> NMR, None where there is none.
 
+    Raises:
+        UnknownName: R2M-Bench has no such metric.
+        InvalidInput: a ratio is not a finite number.
+
     Example:
         >>> overall_nmr({"psnr": 1.0}) is None
         True
     """
+    for metric, value in nmr.items():
+        if metric not in METRICS:
+            raise UnknownName("R2M metric", str(metric), METRICS)
+        if value is not None:
+            number(metric, value)
     means = family_means(nmr)
     return float(np.mean(list(means.values()))) if len(means) == len(FAMILIES) else None
 
@@ -235,7 +253,11 @@ def _mean(values: Sequence[float]) -> float:
 
 def conclude(scores: Sequence[Score], context: Context) -> list[Score]:
     """Return the per-video Overall NMR, which exists only with all five families."""
-    rows = {s.metric: s for s in scores if s.variant == "nmr" and s.value is not None}
+    rows = {
+        s.metric: s
+        for s in scores
+        if s.variant == "nmr" and s.value is not None and s.metric in METRICS
+    }
     usable = {
         metric: s.value
         for metric, s in rows.items()

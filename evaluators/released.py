@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 
 _MOVE, _TURN = 0.01, 0.5
 _MATCH_GAP = 10
+_BLOCK = 16
 _POSITION_WEIGHT = 10.0
 _FEWEST_BY_SEGMENT = 3
 _BINS, _ATTEMPTS, _FEWEST_BASELINES = 10, 500, 20
@@ -49,7 +50,10 @@ def _effective(poses: Floats) -> _Moves:
 
 
 def _circular(a: Floats, b: Floats | float) -> Floats:
-    return np.asarray(np.abs((a - b + 180.0) % 360.0 - 180.0))
+    # What % 360 gives within one turn, in a quarter of its time.
+    turn = np.asarray(a - b + 180.0)
+    turn = np.where(turn < 0, turn + 360.0, np.where(turn >= 360, turn - 360.0, turn))
+    return np.asarray(np.abs(turn - 180.0))
 
 
 def _tolerances(m: _Moves) -> tuple[float, float]:
@@ -90,48 +94,103 @@ def _segments(m: _Moves) -> list[tuple[int, int]]:
     return out
 
 
-def _by_segment(m: _Moves, degrees: float, metres: float) -> list[tuple[int, int]]:
-    segments = _segments(m)
-    pairs: list[tuple[int, int]] = []
-    for k, (later_start, later_end) in enumerate(segments):
-        for earlier_start, earlier_end in segments[:k]:
-            for later in range(later_start, later_end + 1):
-                earlier = np.arange(earlier_start, earlier_end + 1)
-                earlier = earlier[later - earlier >= _MATCH_GAP]
-                turn = _circular(m.yaw[earlier], float(m.yaw[later]))
-                move = np.linalg.norm(m.position[earlier] - m.position[later], axis=1)
-                fits = (turn <= degrees) & (move <= metres)
-                if fits.any():
-                    cost = np.where(fits, turn + _POSITION_WEIGHT * move, np.inf)
-                    pairs.append((int(earlier[int(np.argmin(cost))]), later))
-    return pairs
+class _Matches:
+    """Frame pairs within both tolerances in the order later, earlier, by blocks of later frames.
 
+    With segments a frame pairs with its best of each earlier segment, else with every earlier one.
+    Paths can have pairs by the ten million: they are counted, and only what is drawn is listed.
+    """
 
-def _everywhere(m: _Moves, degrees: float, metres: float) -> list[tuple[int, int]]:
-    pairs = []
-    for i in range(m.length):
-        later = np.arange(i + _MATCH_GAP, m.length)
-        move = np.linalg.norm(m.position[later] - m.position[i], axis=1)
-        fits = (move <= metres) & (_circular(m.yaw[later], float(m.yaw[i])) <= degrees)
-        pairs += [(i, int(j)) for j in later[fits]]
-    return pairs
+    def __init__(self, m: _Moves, segments: list[tuple[int, int]] | None) -> None:
+        self.m = m
+        self.degrees, self.metres = _tolerances(m)
+        self.segment: Ints | None = None
+        if segments is not None:
+            self.segment = np.full(m.length, -1, np.int64)
+            for k, (first, last) in enumerate(segments):
+                self.segment[first : last + 1] = k
+        angle = np.radians(m.yaw)
+        self._points = np.column_stack([m.position, np.cos(angle), np.sin(angle)])
+        turn = math.radians(self.degrees)
+        self._reach = np.array([self.metres] * 3 + [turn] * 2) + 1e-9
+        self._gap = int(m.length * constant("r2m.gap_ratio"))
+        counts = np.array([self._count(start) for start in range(0, m.length, _BLOCK)])
+        self.total, self.kept = counts.sum(axis=0).tolist()
+        self._ends = np.cumsum(counts[:, 1])
+
+    def take(self, ranks: list[int]) -> Ints:
+        """Return the pairs of these places in the order of all that keep the gap, shape (n, 2)."""
+        out = np.zeros((len(ranks), 2), np.int64)
+        wanted = np.asarray(ranks, np.int64)
+        blocks = np.searchsorted(self._ends, wanted, side="right")
+        for block in np.unique(blocks).tolist():
+            pairs = self.of(block * _BLOCK)
+            pairs = pairs[pairs[:, 1] - pairs[:, 0] >= self._gap]
+            here = blocks == block
+            out[here] = pairs[wanted[here] - (self._ends[block] - len(pairs))]
+        return out
+
+    def _count(self, start: int) -> tuple[int, int]:
+        """Return the number of pairs of a block, and of those that keep the gap."""
+        if self.segment is None:
+            # Of a path that rests nearly all fit: listing them takes longer than counting.
+            near, later, fits, _, _ = self._compared(start)
+            kept = fits & (later[:, None] - near >= self._gap)
+            return int(np.count_nonzero(fits)), int(np.count_nonzero(kept))
+        pairs = self.of(start)
+        return len(pairs), int(np.count_nonzero(pairs[:, 1] - pairs[:, 0] >= self._gap))
+
+    def _compared(self, start: int) -> tuple[Ints, Ints, NDArray[np.bool_], Floats, Floats]:
+        """Return earlier (e,) and later (l,) frames of a block; fits, turn and move (l, e)."""
+        m = self.m
+        later = np.arange(start, min(start + _BLOCK, m.length))
+        # What lies outside the block's box can match none of its frames.
+        box = self._points[later]
+        earlier = self._points[: max(0, int(later[-1]) - _MATCH_GAP + 1)]
+        inside = (earlier >= box.min(axis=0) - self._reach) & (
+            earlier <= box.max(axis=0) + self._reach
+        )
+        near = np.flatnonzero(inside.all(axis=1))
+        if self.segment is not None:
+            near = near[self.segment[near] >= 0]
+        x, y, z = (m.position[near, k] - m.position[later, k, None] for k in range(3))
+        move = np.sqrt(x * x + y * y + z * z)
+        fits = (move <= self.metres) & (later[:, None] - near >= _MATCH_GAP)
+        if self.segment is None:
+            turn = _circular(m.yaw[later, None], m.yaw[near])
+        else:
+            turn = _circular(m.yaw[near], m.yaw[later, None])
+            fits &= self.segment[near] < self.segment[later, None]
+        return near, later, fits & (turn <= self.degrees), turn, move
+
+    def of(self, start: int) -> Ints:
+        """Return the pairs whose later frame lies in the block from ``start``, shape (n, 2)."""
+        near, later, fits, turn, move = self._compared(start)
+        row, column = np.nonzero(fits)
+        pairs = np.stack([near[column], later[row]], axis=1)
+        if self.segment is None or not len(pairs):
+            return pairs
+        cost = turn[fits] + _POSITION_WEIGHT * move[fits]
+        group = row * self.m.length + self.segment[pairs[:, 0]]
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        least = np.repeat(np.minimum.reduceat(cost, starts), np.diff(starts, append=len(cost)))
+        best = np.flatnonzero(cost == least)
+        # The earliest of equals.
+        return np.asarray(pairs[best[np.diff(group[best], prepend=-1) != 0]])
 
 
 def mine_revisits(poses: Floats) -> Ints:
     """Return at most 100 revisit pairs, shape (n, 2) earlier, later, in the drawn order."""
     m = _effective(poses)
-    degrees, metres = _tolerances(m)
-    pairs = _by_segment(m, degrees, metres)
-    if len(pairs) < _FEWEST_BY_SEGMENT:
-        other = _everywhere(m, degrees, metres)
-        pairs = other if len(other) > len(pairs) else pairs
-    unique = sorted(set(pairs), key=lambda pair: (pair[1], pair[0]))
-    gap = int(m.length * constant("r2m.gap_ratio"))
-    kept = [pair for pair in unique if pair[1] - pair[0] >= gap]
+    matches = _Matches(m, _segments(m))
+    if matches.total < _FEWEST_BY_SEGMENT:
+        other = _Matches(m, None)
+        matches = other if other.total > matches.total else matches
     most = whole("r2m.code_pairs")
-    if len(kept) > most:
-        kept = random.Random(whole("r2m.code_seed")).sample(kept, most)
-    return np.array(kept, np.int64).reshape(-1, 2)
+    ranks = list(range(min(matches.kept, most)))
+    if matches.kept > most:
+        ranks = random.Random(whole("r2m.code_seed")).sample(range(matches.kept), most)
+    return matches.take(ranks)
 
 
 class _Baselines:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import geodesic_deg
+from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 
 Floats = NDArray[np.float64]
 
@@ -35,9 +36,10 @@ def align(source: Floats, target: Floats) -> tuple[float, Floats, Floats]:
 
 
 def _check(target_poses: Floats, poses: Floats) -> tuple[Floats, Floats]:
-    target, realised = np.asarray(target_poses, float), np.asarray(poses, float)
-    if target.shape != realised.shape or target.ndim != 3 or target.shape[1:] != (4, 4):
-        raise ValueError(
+    target = numbers("target_poses", target_poses, "n", 4, 4)
+    realised = numbers("poses", poses, "n", 4, 4)
+    if target.shape != realised.shape:
+        raise InvalidInput(
             f"poses must have one shape (n, 4, 4), got {target.shape} and {realised.shape}"
         )
     return target, realised
@@ -56,7 +58,12 @@ def rotation_rpe(target_poses: Floats, poses: Floats, stride: int = 1) -> float 
 
     Returns:
         None for a target without rotation.
+
+    Raises:
+        InvalidInput: unequal shapes, numbers that are not finite, or a stride under 1.
     """
+    if isinstance(stride, bool) or not isinstance(stride, int) or stride < 1:
+        raise InvalidInput(f"stride must be a whole number of at least 1, got {stride!r}")
     target, realised = _check(target_poses, poses)
     step = [p[::stride, :3, :3] for p in (target, realised)]
     turn, turned = (np.swapaxes(R[:-1], 1, 2) @ R[1:] for R in step)
@@ -79,6 +86,9 @@ def translation_rpe(target_poses: Floats, poses: Floats) -> float | None:
 
     Returns:
         None for a target without extent.
+
+    Raises:
+        InvalidInput: unequal shapes, or numbers that are not finite.
     """
     target, realised = _check(target_poses, poses)
     length = _sum(np.linalg.norm(np.diff(target[:, :3, 3], axis=0), axis=1))

@@ -14,6 +14,7 @@ from worldenv.evaluators import entities, events
 from worldenv.evaluators.backbones.cutout import Facing
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
+from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
 from worldenv.evaluators.score import Score, Status
@@ -41,15 +42,21 @@ _ZERO = ("no_observation", "absent")
 def aggregate(scores: Any) -> float:
     """Return the mean over revisits, then over targets, in the scores' range.
 
-    Eq. 1: every prescribed revisit counts, one without a valid observation (None or NaN) as 0.
+    Eq. 1: every prescribed revisit counts, one without a valid observation (None) as 0.
 
     Args:
         scores: Shape (targets, revisits), at least one of each.
+
+    Raises:
+        InvalidInput: another shape, or a score that is neither a finite number nor None.
     """
-    table = np.array(scores, dtype=np.float64)
-    if table.ndim != 2 or not table.size:
-        raise ValueError(f"scores must have shape (targets, revisits), got {table.shape}")
-    return float(np.nan_to_num(table, nan=0.0).mean(axis=1).mean())
+    try:
+        table = np.array(scores, dtype=object)
+        missing = np.array([score is None for score in table.flat], bool).reshape(table.shape)
+        known = np.where(missing, 0.0, table)
+    except ValueError as error:
+        raise InvalidInput(f"scores must have shape (targets, revisits): {error}") from error
+    return float(numbers("scores", known, "targets", "revisits").mean(axis=1).mean())
 
 
 def gate(started: bool, correct: Any) -> dict[str, float]:
@@ -62,15 +69,18 @@ def gate(started: bool, correct: Any) -> dict[str, float]:
         started: Whether the event visibly starts in the initial hold.
         correct: Shape (8,), whether each answer equals the reference, in aspect order.
 
+    Raises:
+        InvalidInput: there are not eight answers, or one is neither 0 nor 1.
+
     Example:
         >>> gate(True, [1, 1, 1, 1, 1, 0, 0, 0])["dynamic_overall"]
         0.625
     """
-    answers = np.array(correct, dtype=np.float64)
-    if answers.shape != (8,):
-        raise ValueError(f"correct must hold eight answers, got shape {answers.shape}")
-    answers = answers * float(bool(started))
-    out = {"event_start": float(bool(started))}
+    begun, answers = numbers("started", started), numbers("correct, the eight answers,", correct, 8)
+    if not np.isin(begun, (0, 1)) or not np.isin(answers, (0, 1)).all():
+        raise InvalidInput("started and the eight answers of correct must each be 0, 1 or bool")
+    answers = answers * begun
+    out = {"event_start": float(begun)}
     for k, aspect in enumerate(events.ASPECTS):
         out[aspect] = float(answers[2 * k : 2 * k + 2].mean())
     out["dynamic_overall"] = float(answers.mean())
@@ -85,8 +95,11 @@ def delta_axis(lrlr: Any, lrud: Any) -> float:
     Args:
         lrlr: Shape (2,), scores at R1 and R2 of LRLR.
         lrud: Shape (2,), of LRUD.
+
+    Raises:
+        InvalidInput: another shape, or a score that is not finite.
     """
-    a, b = np.asarray(lrlr, np.float64), np.asarray(lrud, np.float64)
+    a, b = numbers("lrlr", lrlr, 2), numbers("lrud", lrud, 2)
     return float((b[0] - b[1]) - (a[0] - a[1]))
 
 

@@ -8,10 +8,19 @@ from dataclasses import dataclass, replace
 
 from worldenv.camera import CameraPath
 from worldenv.case import Case
-from worldenv.policies.script import DEFAULT_FPS, Leg, ScriptPolicy, Walk, script_name
-from worldenv.policies.worldmembench import ORIGIN
+from worldenv.policies.script import (
+    DEFAULT_FPS,
+    Leg,
+    ScriptPolicy,
+    Walk,
+    check_amount,
+    fixed,
+    script_name,
+)
+from worldenv.policies.worldmembench import ORIGIN, Waypoint
 from worldenv.world import Unsupported, WorldSpec
 
+_NEAREST = 1e-3
 MOTIONS = ("yaw", "strafe", "dolly")
 
 PHRASES_VERSION = 1
@@ -48,25 +57,16 @@ def exit_reenter(
         angle: Degrees of the yaw.
 
     Raises:
-        Unsupported: ``motion`` is none of the three; on ``path``: no distance is known.
+        Unsupported: ``motion`` is none of the three, or a number has no sense; on ``path``: no
+            distance is known.
     """
-    arguments = dict(locals())
+    name = script_name(exit_reenter, dict(locals()))
     if motion not in MOTIONS:
         raise Unsupported(f"motion must be one of {', '.join(MOTIONS)}, got {motion!r}")
-    name = script_name(exit_reenter, arguments)
+    if distance is not None:
+        check_amount("distance", distance, _NEAREST)
 
-    def legs(case: Case | None) -> Sequence[Leg]:
-        if motion == "yaw":
-            out = (0.0, 0.0, angle, 0.0)
-        else:
-            known = distance if case is None or distance else case.options.get("distance")
-            if not known:
-                raise Unsupported(
-                    f"{name} needs to know how far to go: give distance= in metres, or a case "
-                    'with options {"distance": metres}'
-                )
-            metres = float(known)
-            out = (metres, 0.0, 0.0, 0.0) if motion == "strafe" else (0.0, metres, 0.0, 0.0)
+    def through(out: Waypoint) -> Sequence[Leg]:
         return [
             Leg("V", hold),
             Leg("D1", leg, out),
@@ -74,6 +74,21 @@ def exit_reenter(
             Leg("R1", leg, ORIGIN),
             Leg("H", hold),
         ]
+
+    # Lengths that no case could mend are refused here and not when a path is asked for.
+    fixed(name, through((0.0, 0.0, angle, 0.0)))
+
+    def legs(case: Case | None) -> Sequence[Leg]:
+        if motion == "yaw":
+            return through((0.0, 0.0, angle, 0.0))
+        known = distance if case is None or distance else case.options.get("distance")
+        if known is None:
+            raise Unsupported(
+                f"{name} needs to know how far to go: give distance= in metres, or a case "
+                'with options {"distance": metres}'
+            )
+        metres = check_amount("distance", known, _NEAREST)
+        return through((metres, 0.0, 0.0, 0.0) if motion == "strafe" else (0.0, metres, 0.0, 0.0))
 
     return Walk(name, legs)
 
@@ -132,7 +147,7 @@ class Continuation:
             forward += move[1] * cosine - move[0] * sine
             yaw += move[2]
             legs.append(Leg("V", frames, (right, forward, yaw, 0.0)))
-        return Walk(self.name, lambda case: legs)
+        return fixed(self.name, legs)
 
     def prompts(
         self, spec: WorldSpec | None = None, case: Case | None = None
@@ -164,5 +179,12 @@ def continuation(segments: int = 5, seconds: float = 5.0) -> Continuation:
     Args:
         segments: Number of segments.
         seconds: Length of each segment.
+
+    Raises:
+        Unsupported: there is no segment, or it has no length.
     """
-    return Continuation(script_name(continuation, dict(locals())), segments, seconds)
+    name = script_name(continuation, dict(locals()))
+    check_amount("seconds", seconds, _NEAREST)
+    if segments < 1:
+        raise Unsupported("a continuation needs at least 1 segment")
+    return Continuation(name, segments, seconds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from worldenv.policies.script import Leg, Walk, script_name
+from worldenv.policies.script import Leg, Walk, fixed, script_name
 from worldenv.policies.worldmembench import ORIGIN
 
 
@@ -13,9 +13,9 @@ def out_and_back(distance: float = 7.2, leg: int = 240) -> Walk:
         distance: Metres to the right.
         leg: Frames of each way.
     """
-    arguments = dict(locals())
+    name = script_name(out_and_back, dict(locals()))
     legs = [Leg("D1", leg, (distance, 0.0, 0.0, 0.0)), Leg("R1", leg, ORIGIN)]
-    return Walk(script_name(out_and_back, arguments), lambda case: legs)
+    return fixed(name, legs)
 
 
 def translation_rotation(distance: float = 2.4, angle: float = 48.0, frames: int = 481) -> Walk:
@@ -28,7 +28,7 @@ def translation_rotation(distance: float = 2.4, angle: float = 48.0, frames: int
         angle: Degrees of each yaw leg.
         frames: Frames in all; legs end at round((frames - 1) k / 7).
     """
-    arguments = dict(locals())
+    name = script_name(translation_rotation, dict(locals()))
     ends = [round((frames - 1) * k / 7) for k in range(8)]
     stops = [
         ("D1", (0.0, distance, 0.0, 0.0)),
@@ -43,7 +43,7 @@ def translation_rotation(distance: float = 2.4, angle: float = 48.0, frames: int
         Leg(phase, after - before, waypoint)
         for (phase, waypoint), before, after in zip(stops, ends[:-1], ends[1:], strict=True)
     ]
-    return Walk(script_name(translation_rotation, arguments), lambda case: legs)
+    return fixed(name, legs)
 
 
 def closed_loop(side: float = 4.0, leg: int = 117, pause: int = 3) -> Walk:
@@ -54,10 +54,10 @@ def closed_loop(side: float = 4.0, leg: int = 117, pause: int = 3) -> Walk:
         leg: Frames of each side.
         pause: Frames held after each side; the last pause is H.
     """
-    arguments = dict(locals())
+    name = script_name(closed_loop, dict(locals()))
     corners = [(0.0, side), (side, side), (side, 0.0)]
     legs = []
     for right, forward in corners:
         legs += [Leg("D1", leg, (right, forward, 0.0, 0.0)), Leg("D1", pause)]
     legs += [Leg("R1", leg, ORIGIN), Leg("H", pause)]
-    return Walk(script_name(closed_loop, arguments), lambda case: legs)
+    return fixed(name, legs)

@@ -24,6 +24,10 @@ from worldenv.case import Case
 from worldenv.world import Unsupported, WorldSpec, fit_path
 
 DEFAULT_FPS = 16.0
+MAX_FRAMES = 100_000
+"""Longest path of a script."""
+FURTHEST = 10_000.0
+"""Largest distance in metres and angle in degrees that a script takes."""
 CONTROLS = ("plan", "primitive", "twist", "path")
 RIGHT, FORWARD, YAW, PITCH = range(4)
 _AXES = (
@@ -55,6 +59,8 @@ class Leg:
                 f"a leg of phase {self.phase} cannot have {self.frames} frames; give 1 or more "
                 "(a hold may have 0)"
             )
+        if self.to is not None and abs(self.to[PITCH]) > 90:
+            raise Unsupported(f"a leg cannot pitch to {self.to[PITCH]:g} degrees; 90 is upright")
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,7 @@ class Walk:
         notes: tuple[str, ...] = ()
         if spec is not None and (spec.discrete or control == "primitive"):
             legs, notes = _quantise(legs, spec, whole_chunks=control == "primitive")
+        _count_frames(legs)
         path = _closed_form(legs, DEFAULT_FPS if spec is None else spec.fps, notes)
         limit = None if spec is None else spec.pitch_limit
         steepest = float(abs(yaw_pitch(path.poses)[:, 1]).max())
@@ -160,13 +167,66 @@ class ScriptPolicy:
 
 
 def script_name(function: Callable[..., Any], arguments: dict[str, Any]) -> str:
-    """Return ``module:function(key=value)`` with the arguments that differ from the defaults."""
+    """Return ``module:function(key=value)`` with the arguments that differ from the defaults.
+
+    Raises:
+        Unsupported: an argument is no number of its kind; every script names itself first.
+    """
     defaults = inspect.signature(function).parameters
+    for key, parameter in defaults.items():
+        _check_argument(key, arguments[key], str(parameter.annotation))
     changed = [
         f"{key}={arguments[key]}" for key in defaults if arguments[key] != defaults[key].default
     ]
     name = f"{function.__module__.rpartition('.')[2]}:{function.__name__}"
     return f"{name}({','.join(changed)})" if changed else name
+
+
+def _check_argument(key: str, value: Any, kind: str) -> None:
+    if value is None and kind.endswith("None"):
+        return
+    if kind.startswith("int"):
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not (whole and 0 <= value <= MAX_FRAMES):
+            raise Unsupported(f"{key} must be a whole number from 0 to {MAX_FRAMES}, got {value!r}")
+    elif kind.startswith("float"):
+        check_amount(key, value)
+
+
+def check_amount(key: str, value: Any, low: float = -FURTHEST) -> float:
+    """Return metres, degrees or seconds as a float.
+
+    Raises:
+        Unsupported: it is no finite number from ``low`` to 10,000.
+    """
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not (real and low <= value <= FURTHEST):
+        raise Unsupported(f"{key} must be a number from {low:g} to {FURTHEST:g}, got {value!r}")
+    return float(value)
+
+
+def _count_frames(legs: Sequence[Leg]) -> int:
+    """Return the frames of a path through the legs; raise Unsupported where they are too many."""
+    total = 1 + sum(leg.frames for leg in legs)
+    if total > MAX_FRAMES:
+        raise Unsupported(f"the script has {total} frames; a path has at most {MAX_FRAMES}")
+    return total
+
+
+def fixed(name: str, legs: Sequence[Leg], frames: int | None = None) -> Walk:
+    """Return a walk that is the same for every case.
+
+    Args:
+        name: Name of the script.
+        legs: Its legs.
+        frames: Frames in all, None for those of the legs; lengthens the last leg.
+
+    Raises:
+        Unsupported: the path would be too long, or shorter than the legs.
+    """
+    made = lengthened(legs, frames)
+    _count_frames(made)
+    return Walk(name, lambda case: made)
 
 
 def lengthened(legs: Sequence[Leg], frames: int | None) -> list[Leg]:
@@ -175,7 +235,7 @@ def lengthened(legs: Sequence[Leg], frames: int | None) -> list[Leg]:
     Raises:
         Unsupported: the legs alone are longer.
     """
-    total = 1 + sum(leg.frames for leg in legs)
+    total = _count_frames(legs)
     extra = 0 if frames is None else frames - total
     if extra < 0:
         raise Unsupported(f"the script has {total} frames and cannot be cut to {frames}")

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from worldenv.policies.script import Leg, Walk, lengthened, script_name
+from collections.abc import Callable
+from typing import Any
+
+from worldenv.policies.script import Leg, Walk, fixed, script_name
 
 Waypoint = tuple[float, float, float, float]
 ORIGIN: Waypoint = (0.0, 0.0, 0.0, 0.0)
 
 
-def _returns(
-    name: str,
-    away: tuple[Waypoint, ...],
-    hold: int,
-    leg: int,
-    end: int | None,
-    frames: int | None,
-) -> Walk:
-    """Return V, then out to each waypoint and back, then H."""
+def _returns(script: Callable[..., Walk], arguments: dict[str, Any], turns: str) -> Walk:
+    """Return V, then a turn out and back for each letter (left, up), then H."""
+    name = script_name(script, arguments)
+    hold, leg, angle, end = (arguments[key] for key in ("hold", "leg", "angle", "end"))
+    away = {"L": (0.0, 0.0, -angle, 0.0), "U": (0.0, 0.0, 0.0, angle)}
     legs = [Leg("V", hold)]
-    for k, waypoint in enumerate(away, start=1):
-        legs += [Leg(f"D{k}", leg, waypoint), Leg(f"R{k}", leg, ORIGIN)]
+    for k, turn in enumerate(turns, start=1):
+        legs += [Leg(f"D{k}", leg, away[turn]), Leg(f"R{k}", leg, ORIGIN)]
     legs.append(Leg("H", hold if end is None else end))
-    made = lengthened(legs, frames)
-    return Walk(name, lambda case: made)
+    return fixed(name, legs, arguments["frames"])
 
 
 def lrlr(
@@ -41,8 +39,7 @@ def lrlr(
         end: Frames of H, None for ``hold``.
         frames: Frames in all; lengthens H.
     """
-    name = script_name(lrlr, dict(locals()))
-    return _returns(name, ((0.0, 0.0, -angle, 0.0),) * 2, hold, leg, end, frames)
+    return _returns(lrlr, dict(locals()), "LL")
 
 
 def lrlrlr(
@@ -53,8 +50,7 @@ def lrlrlr(
     frames: int | None = None,
 ) -> Walk:
     """Left and right, three times: K = 3, 481 frames at the defaults; arguments as ``lrlr``."""
-    name = script_name(lrlrlr, dict(locals()))
-    return _returns(name, ((0.0, 0.0, -angle, 0.0),) * 3, hold, leg, end, frames)
+    return _returns(lrlrlr, dict(locals()), "LLL")
 
 
 def lrud(
@@ -65,9 +61,7 @@ def lrud(
     frames: int | None = None,
 ) -> Walk:
     """Left and right, then up and down: K = 2, 361 frames; the first revisit equals ``lrlr``'s."""
-    name = script_name(lrud, dict(locals()))
-    away = ((0.0, 0.0, -angle, 0.0), (0.0, 0.0, 0.0, angle))
-    return _returns(name, away, hold, leg, end, frames)
+    return _returns(lrud, dict(locals()), "LU")
 
 
 def square(
@@ -78,7 +72,7 @@ def square(
     frames: int | None = None,
 ) -> Walk:
     """Forward, right, back and left with the view fixed: K = 1, 361 frames, sides in metres."""
-    arguments = dict(locals())
+    name = script_name(square, dict(locals()))
     legs = [
         Leg("V", hold),
         Leg("D1", leg, (0.0, side, 0.0, 0.0)),
@@ -87,8 +81,7 @@ def square(
         Leg("R1", leg, ORIGIN),
         Leg("H", hold if end is None else end),
     ]
-    made = lengthened(legs, frames)
-    return Walk(script_name(square, arguments), lambda case: made)
+    return fixed(name, legs, frames)
 
 
 def dynamic(
@@ -109,7 +102,7 @@ def dynamic(
         end: Frames of H, which the judge sees; None for ``hold``.
         frames: Frames in all; lengthens H.
     """
-    arguments = dict(locals())
+    name = script_name(dynamic, dict(locals()))
     legs = [
         Leg("V", hold),
         Leg("D1", leg, (0.0, 0.0, -angle, 0.0)),
@@ -117,5 +110,4 @@ def dynamic(
         Leg("R1", leg, ORIGIN),
         Leg("H", hold if end is None else end),
     ]
-    made = lengthened(legs, frames)
-    return Walk(script_name(dynamic, arguments), lambda case: made)
+    return fixed(name, legs, frames)

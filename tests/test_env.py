@@ -275,12 +275,41 @@ def test_wrong_keywords_are_refused(env):
     refuse(InvalidOption, "not both", case=Case(id="a/b/c"), cases=[Case(id="a/b/c")])
     refuse(InvalidOption, "plan must be", plan=7)
     refuse(InvalidOption, "Case", case=7)
+    refuse(UnknownName, "control '5'", control=5)
+    refuse(InvalidOption, "cases must be a list", cases=5)
+    refuse(InvalidOption, "cases must be a list", cases={"a": 1})
+    refuse(InvalidOption, "expected a Case", cases=[5])
+    refuse(InvalidOption, "chunk_in_info", chunk_in_info="no")
+    refuse(Unsupported, "angle", script="worldmembench:lrlr(angle=nan)")
+    refuse(Unsupported, "hold", script="worldmembench:lrlr(hold=99999999)")
     with pytest.raises(UnknownName, match="script"):
         env.reset(options={"scirpt": NAME})
     with pytest.raises(InvalidOption, match="not both"):
         env.reset(options={"script": NAME, "plan": np.eye(4)[None]})
     with pytest.raises(ResetNeeded):
         _ = env.chunk
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, True, [1]])
+def test_wrong_seeds_are_refused(env, seed):
+    with pytest.raises(InvalidOption, match="seed must be None or a whole number"):
+        env.reset(seed=seed)
+    with pytest.raises(ResetNeeded):
+        env.step(0)
+
+
+def test_seeds_of_numpy_are_seeds(env):
+    env.reset(seed=np.int64(7))
+    first = env.np_random.integers(1000)
+    env.reset(seed=7)
+    assert first == env.np_random.integers(1000)
+    assert env.episode_seed == 7 and type(env.episode_seed) is int
+
+
+@pytest.mark.parametrize("options", [5, "x", [], ["script"]])
+def test_reset_options_are_a_dict(env, options):
+    with pytest.raises(InvalidOption, match="options must be None or a dict"):
+        env.reset(options=options)
 
 
 def test_cases_are_drawn_by_the_seed():

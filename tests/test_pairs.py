@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from worldenv.camera import CameraPath, geodesic_deg, integrate, walk
+from worldenv.evaluators import released
 from worldenv.evaluators.pairs import (
     baseline_pairs,
     mine_revisits,
@@ -175,6 +176,60 @@ def test_the_released_rule():
     assert not ends & set(base[base[:, 0] >= 0].ravel().tolist())
 
 
+def slow_code(poses):
+    """The rule's search with loops over frames and segments, without its draw."""
+    m = released._effective(poses)
+    degrees, metres = released._tolerances(m)
+    segments = released._segments(m)
+    pairs = []
+    for k, (later_start, later_end) in enumerate(segments):
+        for earlier_start, earlier_end in segments[:k]:
+            for later in range(later_start, later_end + 1):
+                earlier = np.arange(earlier_start, earlier_end + 1)
+                earlier = earlier[later - earlier >= 10]
+                turn = abs((m.yaw[earlier] - m.yaw[later] + 180.0) % 360.0 - 180.0)
+                move = np.linalg.norm(m.position[earlier] - m.position[later], axis=1)
+                fits = (turn <= degrees) & (move <= metres)
+                if fits.any():
+                    cost = np.where(fits, turn + 10.0 * move, np.inf)
+                    pairs.append((int(earlier[int(np.argmin(cost))]), later))
+    if len(pairs) < 3:
+        other = []
+        for i in range(m.length):
+            later = np.arange(i + 10, m.length)
+            move = np.linalg.norm(m.position[later] - m.position[i], axis=1)
+            turn = abs((m.yaw[later] - m.yaw[i] + 180.0) % 360.0 - 180.0)
+            other += [(i, int(j)) for j in later[(move <= metres) & (turn <= degrees)]]
+        pairs = other if len(other) > len(pairs) else pairs
+    ordered = sorted(set(pairs), key=lambda pair: (pair[1], pair[0]))
+    return [pair for pair in ordered if pair[1] - pair[0] >= int(m.length * 0.2)]
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(2, 130),
+    st.sampled_from([0.0, 0.02, 0.2]),
+    st.sampled_from([0.0, 1.0, 20.0]),
+    st.integers(1, 20),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_released_search_equals_its_loops(seed, n, step, turn, repeat, whole_steps):
+    rng = np.random.default_rng(seed)
+    change = rng.normal(0, 1, (n // repeat + 1, 4)).repeat(repeat, axis=0)[:n]
+    if whole_steps:
+        change = np.round(change)
+    if step == 0.02:
+        change[:, 3] = 0
+    state = np.cumsum(change * [step, step, step, turn], axis=0)
+    state -= state[0]
+    poses = walk(state[:, :3], state[:, 3], np.zeros(n))
+    expected = slow_code(poses)
+    if len(expected) > 100:
+        expected = random.Random(42).sample(expected, 100)
+    assert [tuple(p) for p in mine_revisits(poses, "code").tolist()] == expected
+
+
 def brute_code(path):
     """Segment to segment: out (0..240), back (241..480); best by yaw + 10 x metres."""
     x = path.poses[:, 0, 3]
@@ -206,6 +261,27 @@ def test_ten_thousand_poses_are_mined_in_a_second(rule):
         pairs = mine_revisits(swing, rule)
         best = min(best, time.process_time() - start)
     assert len(pairs) > 7000 and best < 1.0
+
+
+@pytest.mark.parametrize("motion", ["straight", "wandering", "swinging", "resting"])
+def test_ten_thousand_poses_are_mined_by_the_released_rule_too(motion):
+    t, still = np.arange(10_000), np.zeros((10_000, 3))
+    rng = np.random.default_rng(0)
+    poses = {
+        "straight": lambda: walk(t[:, None] * [0.0, 0.0, 0.03], 0.0 * t, 0.0 * t),
+        "wandering": lambda: walk(
+            np.cumsum(rng.normal(0, 0.05, (len(t), 3)), axis=0),
+            np.cumsum(rng.normal(0, 2.0, len(t))),
+            0.0 * t,
+        ),
+        "swinging": lambda: walk(still, 60 - np.abs(t % 120 - 60.0), 0.0 * t),
+        "resting": lambda: walk(still, 0.0 * t, 0.0 * t),
+    }[motion]()
+    start = time.process_time()
+    pairs = mine_revisits(poses, "code")
+    # The shared limit of a slow machine; loops take a minute and more.
+    assert time.process_time() - start < 6
+    assert len(pairs) == (100 if motion in ("swinging", "resting") else len(pairs))
 
 
 def test_an_unknown_rule_names_the_nearest():

@@ -1,6 +1,7 @@
 """Recording and reading: exact, flat, complete or absent; and what a broken file says."""
 
 import json
+import math
 import os
 import shutil
 import signal
@@ -481,18 +482,40 @@ def test_the_sample_pose_file():
     assert K.tolist() == intrinsics((256, 256), 75).tolist()
 
 
+EYE = np.eye(4).tolist()
+
+
+def _pose_file(**fields):
+    return json.dumps({"poses": [EYE], **fields})
+
+
 @pytest.mark.parametrize(
     ("content", "match"),
     [
         ("{", "no JSON"),
         ("[1, 2]", "no pose file"),
         ('{"a": 1}', "no pose file"),
-        ('{"poses": [[1, 2]]}', "shape"),
+        ('{"poses": [[1, 2]]}', "frame 0 must be 4x4 numbers"),
         ('{"poses": [[[NaN,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]]}', "not finite"),
         ('{"poses": [[[2,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]]}', "rotation"),
         ('{"0": {"K": 1}}', "extrinsic"),
         ('{"1": {"extrinsic": 1, "K": 1}}', "frame 0"),
-        ('{"poses": "x"}', "no pose"),
+        (json.dumps({"0": {"extrinsic": EYE}}), 'frame 0 has no "K"'),
+        (json.dumps({"0": {"extrinsic": EYE, "K": "x"}}), "K of frame 0 must be 3x3"),
+        ('{"0": 5}', 'frame 0 has no "extrinsic"'),
+        ('{"\u00b2": 5}', "no pose file"),
+        ('{"poses": "x"}', "poses must be a list"),
+        ('{"poses": []}', "0 poses"),
+        ('{"poses": [{}]}', "the pose of frame 0 must be 4x4 numbers"),
+        ('{"poses": [null]}', "the pose of frame 0 must be 4x4 numbers"),
+        (_pose_file(phases=5), "phases must be a list with one entry a frame, got 5"),
+        (_pose_file(phases=[7]), "unknown phase 7"),
+        (_pose_file(notes=5), "notes must be a list of texts, got 5"),
+        (_pose_file(fps="x"), "fps must be a positive number, got 'x'"),
+        (_pose_file(fps=10**400), "fps must be a positive number"),
+        (_pose_file(K="x"), "K must be 3x3 numbers, got 'x'"),
+        (_pose_file(K=[[0, 0, 0]] * 3), "K is no matrix of intrinsics"),
+        (_pose_file(K=[[math.nan, 0, 0]] * 3), "K is not finite"),
     ],
 )
 def test_broken_pose_files(tmp_path, content, match):
@@ -500,9 +523,40 @@ def test_broken_pose_files(tmp_path, content, match):
     file.write_text(content)
     with pytest.raises(InvalidPath, match=match) as caught:
         load_poses(file)
-    assert str(file) in str(caught.value)
+    assert str(file) in str(caught.value) and "\n" not in str(caught.value)
     with pytest.raises(InvalidPath, match="cannot be read"):
         load_poses(tmp_path / "nowhere.json")
+
+
+def test_pose_files_have_limits(tmp_path, monkeypatch):
+    file = tmp_path / "poses.json"
+    file.write_text(json.dumps({"poses": [0] * 20_001}))
+    with pytest.raises(InvalidPath, match="20001 poses; expected 1 to 20000"):
+        load_poses(file)
+    file.write_text(json.dumps(dict.fromkeys(map(str, range(20_001)), 0)))
+    with pytest.raises(InvalidPath, match="20001 poses; expected 1 to 20000"):
+        load_poses(file)
+    monkeypatch.setattr("worldenv.poses.MAX_BYTES", 2**20)
+    file.write_bytes(b" " * (2**20 + 1))
+    with pytest.raises(InvalidPath, match="more than 1 MB"):
+        load_poses(file)
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        ([[40.0, 0, 1e-9], [0, 40.0, 1e-9], [0, 0, 1]], "taken for a mistake"),
+        ([[40.0, 0, 16], [0, 40.0, 1e5], [0, 0, 1]], "taken for a mistake"),
+        ([[0.0, 0, 16], [0, 40.0, 12], [0, 0, 1]], "focal lengths above 0"),
+        ([[40.0, 0, 0], [0, 40.0, 12], [0, 0, 1]], "no principal point"),
+        ([1, 2, 3], "3x3"),
+        ("x", "3x3"),
+    ],
+)
+def test_intrinsics_of_another_scale_are_refused(video, K, message):
+    path = CameraPath(np.tile(np.eye(4), (36, 1, 1)))
+    with pytest.raises(InvalidVideo, match=message):
+        Rollout.from_video(video, path, K=K)
 
 
 def test_folder_names_are_safe():

@@ -120,8 +120,53 @@ def test_script_names_are_checked():
         load_script("worldmembench:lrl")
     with pytest.raises(UnknownName, match="hold"):
         load_script("worldmembench:lrlr(holt=3)")
-    with pytest.raises(Unsupported, match="cannot be built"):
+    with pytest.raises(Unsupported, match="hold must be a whole number"):
         load_script("worldmembench:lrlr(hold=long)")
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: worldmembench.lrlr(hold="x"), "hold must be a whole number from 0"),
+        (lambda: worldmembench.lrlr(hold=True), "hold must be a whole number"),
+        (lambda: worldmembench.lrlr(hold=-1), "hold must be a whole number"),
+        (lambda: worldmembench.lrud(leg=3.5), "leg must be a whole number"),
+        (lambda: worldmembench.lrlrlr(angle="x"), "angle must be a number"),
+        (lambda: worldmembench.lrud(angle=120), "pitch to 120 degrees"),
+        (lambda: worldmembench.square(side=np.inf), "side must be a number"),
+        (lambda: worldmembench.dynamic(frames="x"), "frames must be a whole number"),
+        (lambda: worldmembench.dynamic(leg=60_000), "at most 100000"),
+        (lambda: load_script("worldmembench:lrlr(angle=nan)"), "angle must be a number"),
+        (lambda: load_script("worldmembench:lrlr(hold=99999999)"), "hold must be a whole number"),
+        (lambda: load_script("worldmembench:lrlr(frames=99999999)"), "frames must be a whole"),
+        (lambda: r2m.out_and_back(distance="x"), "distance must be a number"),
+        (lambda: r2m.translation_rotation(frames="x"), "frames must be a whole number"),
+        (lambda: r2m.closed_loop(leg=40_000), "at most 100000"),
+        (lambda: mbench.exit_reenter("strafe", distance=-1), "distance must be a number from"),
+        (lambda: mbench.exit_reenter("dolly", distance=0), "distance must be a number from"),
+        (lambda: mbench.exit_reenter(leg="x"), "leg must be a whole number"),
+        (lambda: mbench.exit_reenter("strafe", wait=99_999), "at most 100000"),
+        (
+            lambda: mbench.exit_reenter("strafe").path(
+                case=Case(id="mbench/object/002", options={"distance": "far"})
+            ),
+            "distance must be a number from",
+        ),
+        (lambda: mbench.continuation(segments=0), "at least 1 segment"),
+        (lambda: mbench.continuation(seconds=-1), "seconds must be a number"),
+        (lambda: mbench.continuation(segments=1000, seconds=1000).path(), "at most 100000"),
+    ],
+)
+def test_numbers_without_sense_are_refused(build, message):
+    with pytest.raises(Unsupported, match=message) as caught:
+        build()
+    assert "\n" not in str(caught.value)
+
+
+def test_numpy_numbers_are_numbers():
+    script = worldmembench.lrlr(hold=np.int64(4), leg=np.int32(3), angle=np.float32(6))
+    assert script.name == "worldmembench:lrlr(hold=4,leg=3,angle=6.0)"
+    assert load_script(script.name).path() == script.path()
 
 
 def test_continuation_gives_a_prompt_a_segment():

@@ -8,6 +8,7 @@ This module uses the standard library and numpy only, in Python 3.9 syntax (see 
 import dataclasses
 import enum
 import math
+import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
@@ -56,6 +57,8 @@ PRIMITIVES: Tuple[Primitive, ...] = tuple(Primitive)
 
 HOLD = "H"
 """Phase of the final stationary hold, which belongs to no revisit."""
+
+_PHASE = re.compile(r"(V|H|[DR][1-9][0-9]{0,5})\Z")
 
 # Rows: (rotation x, y, z; translation x, y, z). Pitch up turns about +x, yaw right about +y.
 _DIRECTIONS = {
@@ -160,10 +163,13 @@ def twists(poses: np.ndarray) -> np.ndarray:
 
     Returns:
         Shape (n, 6): degrees (rotation angle at most 180), metres.
+
+    Raises:
+        InvalidPath: the poses are not (n, 4, 4) finite numbers.
     """
-    P = np.asarray(poses, dtype=np.float64)
-    if P.ndim != 3 or P.shape[1:] != (4, 4) or len(P) < 1:
-        raise InvalidPath("poses must have shape (n, 4, 4), got {}".format(P.shape))
+    P = _read_poses(poses)
+    if not np.isfinite(P).all():
+        raise InvalidPath("poses must be finite, got NaN or infinity")
     turn = np.swapaxes(P[:-1, :3, :3], 1, 2)
     rotation = _rotation_vectors(turn @ P[1:, :3, :3])
     move = (turn @ (P[1:, :3, 3] - P[:-1, :3, 3])[..., None])[..., 0]
@@ -181,9 +187,24 @@ def geodesic_deg(Ra: np.ndarray, Rb: np.ndarray) -> np.ndarray:
 
     Returns:
         Shape (...).
+
+    Raises:
+        InvalidPath: other shapes, or numbers that are not finite.
     """
-    difference = np.asarray(Ra, dtype=np.float64) - np.asarray(Rb, dtype=np.float64)
+    try:
+        a, b = np.asarray(Ra, dtype=np.float64), np.asarray(Rb, dtype=np.float64)
+        difference = a - b
+    except (TypeError, ValueError) as error:
+        raise InvalidPath(
+            "rotations must be numbers of shape (..., 3, 3): {}".format(error)
+        ) from error
+    if a.shape[-2:] != (3, 3) or b.shape[-2:] != (3, 3):
+        raise InvalidPath(
+            "rotations must have shape (..., 3, 3), got {} and {}".format(a.shape, b.shape)
+        )
     half_sine = np.sqrt(np.sum(difference**2, axis=(-2, -1))) / (2 * math.sqrt(2))
+    if not np.isfinite(half_sine).all():
+        raise InvalidPath("rotations must be finite, got NaN or infinity")
     return np.asarray(np.degrees(2 * np.arcsin(np.minimum(half_sine, 1.0))))
 
 
@@ -259,26 +280,33 @@ class CameraPath:
     notes: Tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        poses = np.array(self.poses, dtype=np.float64)
-        if poses.ndim != 3 or poses.shape[1:] != (4, 4) or len(poses) < 1:
-            raise InvalidPath("poses must have shape (n, 4, 4), n >= 1, got {}".format(poses.shape))
+        poses = np.array(_read_poses(self.poses))
         _check_rigid(poses)
         if geodesic_deg(poses[0, :3, :3], np.eye(3)) > 1e-4 or abs(poses[0, :3, 3]).max() > 1e-6:
             raise InvalidPath(
                 "the pose of frame 0 must be the identity; use CameraPath.rebased for poses in "
                 "other coordinates"
             )
-        if not (math.isfinite(self.fps) and self.fps > 0):
-            raise InvalidPath("fps must be positive, got {}".format(self.fps))
+        try:
+            good = math.isfinite(self.fps) and self.fps > 0
+        except (OverflowError, TypeError):
+            good = False
+        if not good:
+            raise InvalidPath("fps must be a positive number, got {!r}".format(self.fps))
         if self.phases is not None:
-            phases = tuple(self.phases)
+            given: Any = self.phases
+            if isinstance(given, str) or not hasattr(given, "__iter__"):
+                raise InvalidPath(
+                    "phases must be a list with one entry a frame, got {!r}".format(given)
+                )
+            phases = tuple(given)
             if len(phases) != len(poses):
                 raise InvalidPath(
                     "{} phases beside {} poses; expected one a frame".format(
                         len(phases), len(poses)
                     )
                 )
-            for phase in set(phases):
+            for phase in phases:
                 if phase is not None and not _is_phase(phase):
                     raise InvalidPath(
                         "unknown phase {!r}; expected V, D1, R1, D2, ..., H or None".format(phase)
@@ -306,14 +334,13 @@ class CameraPath:
         phases: Optional[Sequence[Optional[str]]] = None,
     ) -> "CameraPath":
         """Build a path from camera-to-world poses in any coordinates, re-based on frame 0."""
-        P = np.asarray(poses, dtype=np.float64)
-        if P.ndim != 3 or P.shape[1:] != (4, 4) or len(P) < 1:
-            raise InvalidPath("poses must have shape (n, 4, 4), n >= 1, got {}".format(P.shape))
+        P = _read_poses(poses)
         _check_rigid(P)
         if not np.array_equal(P[0], np.eye(4)):
             P = np.linalg.inv(P[0]) @ P
             P[0] = np.eye(4)
-        return cls(P, fps=fps, phases=None if phases is None else tuple(phases))
+        given: Any = phases
+        return cls(P, fps=fps, phases=given)
 
     @property
     def twists(self) -> np.ndarray:
@@ -360,10 +387,19 @@ class CameraPath:
         )
 
 
-def _is_phase(phase: str) -> bool:
-    if phase in ("V", HOLD):
-        return True
-    return phase[:1] in ("D", "R") and phase[1:].isdigit() and int(phase[1:]) >= 1
+def _is_phase(phase: object) -> bool:
+    return isinstance(phase, str) and _PHASE.match(phase) is not None
+
+
+def _read_poses(poses: Any) -> np.ndarray:
+    """Return poses as float64 (n, 4, 4), n >= 1, or raise InvalidPath."""
+    try:
+        P = np.asarray(poses, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidPath("poses must be numbers of shape (n, 4, 4): {}".format(error)) from error
+    if P.ndim != 3 or P.shape[1:] != (4, 4) or len(P) < 1:
+        raise InvalidPath("poses must have shape (n, 4, 4), n >= 1, got {}".format(P.shape))
+    return P
 
 
 def _check_rigid(poses: np.ndarray) -> None:

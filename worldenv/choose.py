@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,40 @@ from worldenv.world import UnknownName, WorldSpec
 
 class InvalidOption(WorldEnvError):
     """A keyword or reset option has a value that cannot be used."""
+
+
+def check_cases(cases: Any) -> None:
+    """Raise InvalidOption unless ``cases`` is None or a list that holds something."""
+    if cases is not None and (
+        isinstance(cases, str) or not isinstance(cases, Sequence) or len(cases) == 0
+    ):
+        raise InvalidOption(f"cases must be a list of at least one case, got {cases!r}")
+
+
+def read_seed(seed: Any) -> int | None:
+    """Return a seed as an int.
+
+    Raises:
+        InvalidOption: it is neither None nor a whole number from 0.
+    """
+    if seed is None:
+        return None
+    if not isinstance(seed, (int, np.integer)) or isinstance(seed, bool) or seed < 0:
+        raise InvalidOption(f"seed must be None or a whole number of at least 0, got {seed!r}")
+    return int(seed)
+
+
+def read_options(options: Any) -> Mapping[str, Any]:
+    """Return reset options, empty for None.
+
+    Raises:
+        InvalidOption: they are no dict.
+    """
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise InvalidOption(f"options must be None or a dict, got {options!r}")
+    return options
 
 
 def resolve_case(case: Any) -> tuple[Case, Script | None]:

@@ -22,7 +22,16 @@ from worldenv.actions import (
 )
 from worldenv.camera import CameraPath, Primitive
 from worldenv.case import Case, Script
-from worldenv.choose import InvalidOption, resolve_case, resolve_plan, resolve_script, script_of
+from worldenv.choose import (
+    InvalidOption,
+    check_cases,
+    read_options,
+    read_seed,
+    resolve_case,
+    resolve_plan,
+    resolve_script,
+    script_of,
+)
 from worldenv.viewer import Viewer, why_not
 from worldenv.world import (
     Chunk,
@@ -113,7 +122,7 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
         if control is None:
             control = "plan" if spec.drive == "plan" else "primitive"
         if control not in CONTROLS:
-            raise UnknownName("control", control, CONTROLS)
+            raise UnknownName("control", str(control), CONTROLS)
         if spec.drive == "plan" and control != "plan":
             raise Unsupported(
                 f"{spec.name} needs the whole path before its first frame: use control='plan', "
@@ -131,8 +140,9 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             raise InvalidOption("give case or cases, not both")
         if script is not None and plan is not None:
             raise InvalidOption("give script or plan, not both")
-        if cases is not None and (isinstance(cases, str) or len(cases) == 0):
-            raise InvalidOption(f"cases must be a list of at least one case, got {cases!r}")
+        check_cases(cases)
+        if not isinstance(chunk_in_info, (bool, np.bool_)):
+            raise InvalidOption(f"chunk_in_info must be True or False, got {chunk_in_info!r}")
 
         self.world = world
         self.world_options: dict[str, Any] = {}
@@ -188,16 +198,18 @@ class WorldEnv(gym.Env[NDArray[np.uint8], Any]):
             options: Any of ``case``, ``plan`` and ``script``, for this episode.
 
         Raises:
+            InvalidOption: ``seed`` is no whole number from 0, or ``options`` no dict.
             PlanRequired: control is ``plan`` and nothing says what to walk.
             UnknownName: an option, case or script does not exist.
         """
+        seed, chosen = read_seed(seed), read_options(options)
         super().reset(seed=seed)
         self._over = True
         if seed is None:
             self.episode_seed = int(self.np_random.integers(2**31))
         else:
-            self.episode_seed = int(seed)
-        case, script, plan = self._choose(options or {})
+            self.episode_seed = seed
+        case, script, plan = self._choose(chosen)
         target, script_name, prompts = self._target(case, script, plan)
         spec = self.world_spec
         if self.control == "plan" and target is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import reprlib
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,11 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, InvalidPath
 from worldenv.case import Case, Script, load_script
+from worldenv.video import MAX_FRAMES
 
-MAX_BYTES = 256 * 2**20
+MAX_BYTES = 32 * 2**20
+
+_FRAME = re.compile(r"(0|[1-9][0-9]{0,6})\Z")
 
 
 def load_poses(
@@ -30,46 +35,83 @@ def load_poses(
         fps: Frames a second when the file does not say.
 
     Raises:
-        InvalidPath: the file is absent, of neither format, or holds poses that are not rigid.
+        InvalidPath: the file is absent, of neither format, over 32 MB or 20,000 poses, or holds
+            poses that are not rigid.
     """
     file = Path(file)
     data = _read(file)
     try:
         if isinstance(data, dict) and "poses" in data:
-            phases = data.get("phases")
-            path = CameraPath.rebased(
-                np.array(data["poses"], dtype=np.float64),
-                fps=float(data.get("fps", fps)),
-                phases=None if phases is None else tuple(phases),
-            )
-            K = None if data.get("K") is None else np.array(data["K"], dtype=np.float64)
-            notes = tuple(str(note) for note in data.get("notes", ()))
-            path = CameraPath(path.poses, fps=path.fps, phases=path.phases, notes=notes)
-        elif isinstance(data, dict) and data and all(str(key).isdigit() for key in data):
-            frames = sorted(int(key) for key in data)
-            if frames != list(range(len(frames))):
-                missing = next(i for i in range(len(frames)) if i not in set(frames))
-                raise InvalidPath(f"{file} has no pose for frame {missing}; expected 0, 1, 2, ...")
-            rows = [data[str(i)] for i in frames]
-            path = CameraPath.rebased(np.array([row["extrinsic"] for row in rows], float), fps=fps)
-            Ks = np.array([row["K"] for row in rows], dtype=np.float64)
-            if not np.array_equal(Ks, np.broadcast_to(Ks[0], Ks.shape)):
-                raise InvalidPath(f"{file} changes K between frames; a path has one K")
-            K = Ks[0]
-        else:
-            raise InvalidPath(
-                f'{file} is no pose file; expected {{"poses": [4x4, ...]}} or '
-                '{"0": {"extrinsic": 4x4, "K": 3x3}, ...}'
-            )
+            return _ours(data, fps)
+        if isinstance(data, dict) and data and all(_FRAME.match(key) for key in data):
+            return _theirs(data, fps)
     except InvalidPath as error:
+        raise InvalidPath(f"{file}: {error}") from error
+    raise InvalidPath(
+        f'{file} is no pose file; expected {{"poses": [4x4, ...]}} or '
+        '{"0": {"extrinsic": 4x4, "K": 3x3}, ...}'
+    )
+
+
+def _ours(data: dict[str, Any], fps: float) -> tuple[CameraPath, NDArray[np.float64] | None]:
+    rows = data["poses"]
+    if not isinstance(rows, list):
+        raise InvalidPath(f"poses must be a list of 4x4 matrices, got {reprlib.repr(rows)}")
+    _check_count(len(rows))
+    fps, notes, phases = data.get("fps", fps), data.get("notes", []), data.get("phases")
+    if not isinstance(notes, list):
+        raise InvalidPath(f"notes must be a list of texts, got {reprlib.repr(notes)}")
+    if phases is not None and not isinstance(phases, list):
         raise InvalidPath(
-            f"{file}: {error}" if str(file) not in str(error) else str(error)
-        ) from error
-    except (KeyError, TypeError, ValueError) as error:
-        raise InvalidPath(f"{file} holds something that is no pose: {error!r}") from error
-    if K is not None and (K.shape != (3, 3) or not np.isfinite(K).all() or K[0, 0] <= 0):
-        raise InvalidPath(f"{file} has a K that is no 3x3 matrix of intrinsics")
-    return path, K
+            f"phases must be a list with one entry a frame, got {reprlib.repr(phases)}"
+        )
+    poses = np.stack([_matrix(f"the pose of frame {i}", row, 4) for i, row in enumerate(rows)])
+    path = CameraPath.rebased(poses, fps=fps, phases=phases)
+    texts = tuple(str(note) for note in notes)
+    path = CameraPath(path.poses, fps=float(fps), phases=path.phases, notes=texts)
+    return path, None if data.get("K") is None else _intrinsics("K", data["K"])
+
+
+def _theirs(data: dict[str, Any], fps: float) -> tuple[CameraPath, NDArray[np.float64]]:
+    _check_count(len(data))
+    poses, Ks = [], []
+    for i in range(len(data)):
+        row = data.get(str(i))
+        if row is None:
+            raise InvalidPath(f"there is no pose for frame {i}; expected 0, 1, 2, ...")
+        for key in ("extrinsic", "K"):
+            if not isinstance(row, dict) or key not in row:
+                raise InvalidPath(f'frame {i} has no "{key}"')
+        poses.append(_matrix(f"the extrinsic of frame {i}", row["extrinsic"], 4))
+        Ks.append(_intrinsics(f"K of frame {i}", row["K"]))
+        if not np.array_equal(Ks[i], Ks[0]):
+            raise InvalidPath(f"K changes at frame {i}; a path has one K")
+    return CameraPath.rebased(np.stack(poses), fps=fps), Ks[0]
+
+
+def _check_count(count: int) -> None:
+    if not 1 <= count <= MAX_FRAMES:
+        raise InvalidPath(f"there are {count} poses; expected 1 to {MAX_FRAMES}")
+
+
+def _matrix(name: str, value: Any, side: int) -> NDArray[np.float64]:
+    """Return a square matrix of finite numbers."""
+    try:
+        found = np.array(value, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        found = np.zeros(0)
+    if found.shape != (side, side):
+        raise InvalidPath(f"{name} must be {side}x{side} numbers, got {reprlib.repr(value)}")
+    if not np.isfinite(found).all():
+        raise InvalidPath(f"{name} is not finite")
+    return found
+
+
+def _intrinsics(name: str, value: Any) -> NDArray[np.float64]:
+    K = _matrix(name, value, 3)
+    if min(K[0, 0], K[1, 1]) <= 0:
+        raise InvalidPath(f"{name} is no matrix of intrinsics; expected focal lengths above 0")
+    return K
 
 
 def save_poses(path: CameraPath, file: str | Path, K: NDArray[np.float64] | None = None) -> Path:
@@ -118,7 +160,7 @@ def with_phases(path: CameraPath, script: Script | str, case: Case | None = None
 def _read(file: Path) -> Any:
     try:
         if file.stat().st_size > MAX_BYTES:
-            raise InvalidPath(f"{file} is larger than {MAX_BYTES} bytes")
+            raise InvalidPath(f"{file} has more than {MAX_BYTES >> 20} MB; cut it")
         return json.loads(file.read_text("utf-8"))
     except OSError as error:
         raise InvalidPath(f"{file} cannot be read: {error.strerror}") from error

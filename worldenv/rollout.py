@@ -45,6 +45,7 @@ __all__ = [
 
 MAX_RECORD_BYTES = 2**30
 VIDEO_CHUNK = 16
+MAX_SCALE = 64
 # A video that fits is kept decoded, so that counting its frames is not a second decoding.
 KEEP_BYTES = 256 * 2**20
 
@@ -277,7 +278,7 @@ class Rollout:
             )
         notes = path.notes
         if K is not None:
-            K, note = _scaled_K(np.asarray(K, dtype=np.float64), size)
+            K, note = _scaled_K(K, size)
             notes = (*notes, note) if note else notes
         lengths = [1] + [VIDEO_CHUNK] * ((count - 1) // VIDEO_CHUNK)
         rest = count - sum(lengths)
@@ -374,12 +375,23 @@ def _refuse(constant: str) -> float:
     raise ValueError(f"it holds {constant}")
 
 
-def _scaled_K(K: NDArray[np.float64], size: tuple[int, int]) -> tuple[NDArray[np.float64], str]:
+def _scaled_K(K: Any, size: tuple[int, int]) -> tuple[NDArray[np.float64], str]:
     """Return K at ``size``, and a note where it was made for another one."""
+    try:
+        K = np.asarray(K, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidVideo(f"K must be 3x3 pixels: {error}") from error
+    if K.shape != (3, 3) or not np.isfinite(K).all() or min(K[0, 0], K[1, 1]) <= 0:
+        raise InvalidVideo("K must be 3x3 finite pixels with focal lengths above 0")
     width, height = 2 * K[0, 2], 2 * K[1, 2]
     if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
         raise InvalidVideo("K has no principal point inside an image; expected pixels, 3x3")
     scale = np.array([size[0] / width, size[1] / height])
+    if scale.min() < 1 / MAX_SCALE or scale.max() > MAX_SCALE:
+        raise InvalidVideo(
+            f"K was made for {width:g} x {height:g} and the video has {size[0]} x {size[1]} "
+            f"pixels; a factor beyond {MAX_SCALE} is taken for a mistake: give K in pixels"
+        )
     if (abs(scale - 1) < 0.05).all():
         return K, ""
     note = f"K was made for {width:g} x {height:g} and was scaled to {size[0]} x {size[1]}"

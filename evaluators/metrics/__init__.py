@@ -6,6 +6,7 @@ from worldenv.evaluators.metrics.appearance import (
     lab_mean,
     lighting_consistency,
 )
+from worldenv.evaluators.metrics.checks import InvalidInput
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_reconstruction
 from worldenv.evaluators.metrics.image import psnr, ssim, ssim_map
 from worldenv.evaluators.metrics.match import Correspondence, Keypoints, correspondence
@@ -14,6 +15,7 @@ from worldenv.evaluators.metrics.shape import silhouette_iou
 
 __all__ = [
     "Correspondence",
+    "InvalidInput",
     "Keypoints",
     "centroid_consistency",
     "correspondence",

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import constant
+from worldenv.evaluators.metrics.checks import InvalidInput, check_image, number, numbers
 
 Array = NDArray[np.float64]
 
@@ -18,8 +19,12 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> float:
     """Return the cosine of two vectors, in [-1, 1]; 0 when either is zero.
 
     A vector against itself gives exactly 1.
+
+    Raises:
+        InvalidInput: they are no vectors of one length, or not finite.
     """
-    x, y = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    x = numbers("a", a, "d")
+    y = numbers("b", b, len(x))
     if np.array_equal(x, y):
         return 1.0 if x.any() else 0.0
     norm = math.sqrt(float(x @ x)) * math.sqrt(float(y @ y))
@@ -34,19 +39,21 @@ def centroid_consistency(features: NDArray[np.floating]) -> float:
     Args:
         features: Shape (n, d), n >= 1.
 
+    Raises:
+        InvalidInput: another shape, or numbers that are not finite.
+
     Example:
         >>> centroid_consistency(np.array([[1.0, 0.0], [1.0, 0.0]]))
         1.0
     """
-    rows = np.asarray(features, np.float64)
-    if rows.ndim != 2 or not len(rows):
-        raise ValueError(f"features must have shape (n, d) with n >= 1, got {rows.shape}")
+    rows = numbers("features", features, "n", "d")
     centroid = rows[0] if (rows == rows[0]).all() else rows.mean(axis=0)
     return float(np.mean([cosine(row, centroid) for row in rows]))
 
 
 def lab_mean(frame: NDArray[np.uint8]) -> Array:
     """Return the mean CIELAB colour of a frame, shape (3,): L in 0..100, then a and b."""
+    check_image(frame)
     # uint8 input gives Lab squeezed into 0..255; floats keep CIE units.
     lab = cv2.cvtColor(frame.astype(np.float32) / 255, cv2.COLOR_RGB2LAB)
     return np.asarray(lab.reshape(-1, 3).mean(axis=0, dtype=np.float64))
@@ -67,7 +74,10 @@ def lighting_consistency(
         pairs: Segments of the outgoing and of the return pass, each the ``lab_mean`` of its
             frames, shape (n, 3).
         alpha: Weight of the colour shift.
-        tau: Temperature in units of L.
+        tau: Temperature in units of L, above 0.
+
+    Raises:
+        InvalidInput: there is no pair, a segment is empty, or a number is not finite.
 
     Example:
         >>> there = np.array([[50.0, 0, 0]])
@@ -76,12 +86,17 @@ def lighting_consistency(
         >>> round(lighting_consistency([(there, there + [[10.0, 0, 0]])]), 4)
         0.3679
     """
-    if not pairs:
-        raise ValueError("lighting_consistency needs at least one pair of segments")
-    a = constant("mbench.lighting_alpha") if alpha is None else alpha
-    t = constant("mbench.lighting_tau") if tau is None else tau
+    if not len(pairs):
+        raise InvalidInput("lighting_consistency needs at least one pair of segments")
+    a = constant("mbench.lighting_alpha") if alpha is None else number("alpha", alpha, 0.0)
+    t = constant("mbench.lighting_tau") if tau is None else number("tau", tau)
+    if t <= 0:
+        raise InvalidInput(f"tau must be above 0, got {t:g}")
     deviations = []
-    for first, second in pairs:
-        shift = np.mean(first, axis=0) - np.mean(second, axis=0)
+    for pair in pairs:
+        if len(pair) != 2:
+            raise InvalidInput(f"pairs must hold two segments each, got {len(pair)}")
+        first, second = (numbers("a segment", segment, "n", 3).mean(axis=0) for segment in pair)
+        shift = first - second
         deviations.append(abs(float(shift[0])) + a * math.hypot(float(shift[1]), float(shift[2])))
     return math.exp(-float(np.mean(deviations)) / t)

@@ -7,8 +7,11 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.checks import InvalidInput, number, numbers
 
 Array = NDArray[np.float64]
+
+_FINEST = 1e-3
 
 
 def depth_spearman(
@@ -27,14 +30,18 @@ def depth_spearman(
     Returns:
         None when either depth is constant: order has no meaning there.
 
+    Raises:
+        InvalidInput: they are no (height, width) images of one shape, or empty.
+
     Example:
         >>> slope = np.arange(1, 65, dtype=np.float32).reshape(8, 8)
         >>> depth_spearman(slope, 3 * slope), depth_spearman(slope, slope[::-1, ::-1])
         (1.0, -1.0)
     """
     points = whole("worldmembench.depth_grid") if grid is None else grid
-    if a.shape != b.shape or a.ndim != 2:
-        raise ValueError(f"depths must have one (height, width) shape, got {a.shape}, {b.shape}")
+    _check_depths(a, b)
+    if points < 1:
+        raise InvalidInput(f"grid must be at least 1, got {points}")
     rows = ((np.arange(points) + 0.5) * a.shape[0] / points).astype(int)
     columns = ((np.arange(points) + 0.5) * a.shape[1] / points).astype(int)
     ranks = []
@@ -50,6 +57,17 @@ def depth_spearman(
     if np.array_equal(ranks[0], ranks[1]):
         return 1.0
     return float(np.clip(ranks[0] @ ranks[1], -1.0, 1.0))
+
+
+def _check_depths(a: NDArray[np.float32], b: NDArray[np.float32]) -> None:
+    shapes = np.shape(a), np.shape(b)
+    if shapes[0] != shapes[1] or len(shapes[0]) != 2 or 0 in shapes[0]:
+        raise InvalidInput(
+            f"depths must be arrays of one (height, width) shape, got {shapes[0]} and {shapes[1]}"
+        )
+    for depth in (a, b):
+        if not isinstance(depth, np.ndarray) or depth.dtype.kind not in "fiu":
+            raise InvalidInput("depths must be arrays of real numbers")
 
 
 def spherical_field(
@@ -113,7 +131,17 @@ def spherical_reconstruction(
 
     Returns:
         None with too few common bins.
+
+    Raises:
+        InvalidInput: unequal depths, or poses or intrinsics that are none.
     """
+    _check_depths(depth_a, depth_b)
+    pose_a, pose_b = numbers("pose_a", pose_a, 4, 4), numbers("pose_b", pose_b, 4, 4)
+    K = numbers("K", K, 3, 3)
+    if min(K[0, 0], K[1, 1]) <= 0:
+        raise InvalidInput("K must have focal lengths above 0")
+    if bin_degrees is not None:
+        number("bin_degrees", bin_degrees, _FINEST)
     value, common, _ = spherical_agreement(depth_a, pose_a, depth_b, pose_b, K, bin_degrees)
     fewest = whole("worldmembench.min_bins") if min_bins is None else min_bins
     return None if common < fewest else value

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.checks import InvalidInput, check_image
 
 Array = NDArray[np.float64]
 
@@ -24,6 +25,9 @@ def psnr(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
     Args:
         a: Shape (height, width, 3) uint8.
         b: Same shape.
+
+    Raises:
+        InvalidInput: they are no images, or empty, or of unequal shape.
 
     Example:
         >>> black = np.zeros((8, 8, 3), np.uint8)
@@ -46,6 +50,9 @@ def ssim(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> float:
     Args:
         a: Shape (height, width, 3) uint8, each side at least 7.
         b: Same shape.
+
+    Raises:
+        InvalidInput: they are no images, or too small, or of unequal shape.
 
     Example:
         >>> black = np.zeros((8, 8, 3), np.uint8)
@@ -71,7 +78,7 @@ def _check_window(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> None:
     _same_shape(a, b)
     window = whole("ssim.window")
     if min(a.shape[:2]) < window:
-        raise ValueError(f"ssim needs images of at least {window} pixels a side, got {a.shape}")
+        raise InvalidInput(f"ssim needs images of at least {window} pixels a side, got {a.shape}")
 
 
 def _ssim(a: NDArray[Any], b: NDArray[Any]) -> Array:
@@ -108,9 +115,6 @@ def _ssim_strip(a: NDArray[Any], b: NDArray[Any], window: int) -> Array:
 
 def _same_shape(a: NDArray[np.uint8], b: NDArray[np.uint8]) -> None:
     for image in (a, b):
-        if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
-            raise ValueError(
-                f"images must be uint8 of shape (height, width, 3), got {image.dtype} {image.shape}"
-            )
+        check_image(image)
     if a.shape != b.shape:
-        raise ValueError(f"images must have one shape, got {a.shape} and {b.shape}")
+        raise InvalidInput(f"images must have one shape, got {a.shape} and {b.shape}")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.checks import InvalidInput
 
 
 class Keypoints(NamedTuple):
@@ -62,11 +63,27 @@ def correspondence(a: Keypoints, b: Keypoints) -> Correspondence:
     (3 px, 0.99); under 8 matches, or when the fit fails, the inlier ratio is 0. Source: R2M-Bench
     Eqs. 19-21; the ratio test (0.8) is ours.
 
+    Raises:
+        InvalidInput: points and descriptors do not fit, or are not finite.
+
     Example:
         >>> none = Keypoints(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
         >>> correspondence(none, none)
         Correspondence(match_ratio=0.0, inlier_ratio=0.0, matches=0, inliers=0)
     """
+    for side in (a, b):
+        points, descriptors = np.asarray(side.points), np.asarray(side.descriptors)
+        if points.ndim != 2 or points.shape[1] != 2 or descriptors.ndim != 2:
+            raise InvalidInput(
+                f"keypoints must be points (n, 2) and descriptors (n, d), got {points.shape} and "
+                f"{descriptors.shape}"
+            )
+        if len(points) != len(descriptors):
+            raise InvalidInput(f"{len(points)} points beside {len(descriptors)} descriptors")
+        if not (np.isfinite(points).all() and np.isfinite(descriptors).all()):
+            raise InvalidInput("keypoints must be finite")
+    if a.descriptors.shape[1] != b.descriptors.shape[1]:
+        raise InvalidInput("the descriptors of both frames must have one length")
     pairs = matched(a, b)
     ratio = len(pairs) / max(min(len(a.points), len(b.points)), 1)
     kept = verified(a.points[pairs[:, 0]], b.points[pairs[:, 1]])

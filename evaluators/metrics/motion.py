@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import constant
+from worldenv.evaluators.metrics.checks import InvalidInput, number, numbers
 
 Array = NDArray[np.float64]
 
@@ -28,6 +29,9 @@ def twist_alignment(estimated: Array, commanded: Array, depth: float | None = No
     Returns:
         None when no step commands a motion.
 
+    Raises:
+        InvalidInput: unequal shapes, or numbers that are not finite.
+
     Example:
         >>> right = np.array([[0, 1.0, 0, 0, 0, 0]])
         >>> twist_alignment(right, right), twist_alignment(-right, right)
@@ -39,10 +43,15 @@ def twist_alignment(estimated: Array, commanded: Array, depth: float | None = No
 
 def twist_cosines(estimated: Array, commanded: Array, depth: float | None = None) -> Array:
     """Return the cosine of every step that commands a motion, shape (m,)."""
-    if estimated.shape != commanded.shape or estimated.ndim != 2 or estimated.shape[1] != 6:
-        raise ValueError(
-            f"twists must have one shape (n, 6), got {estimated.shape} and {commanded.shape}"
+    if np.shape(estimated) != np.shape(commanded):
+        raise InvalidInput(
+            f"twists must have one shape (n, 6), got {np.shape(estimated)} and "
+            f"{np.shape(commanded)}"
         )
+    if np.shape(estimated) == (0, 6):
+        return np.zeros(0)
+    estimated, commanded = (numbers("twists", rows, "n", 6) for rows in (estimated, commanded))
+    depth = number("depth", depth, 1e-9) if depth else None
     scale = np.array([math.pi / 180] * 3 + [1 / depth if depth else 1.0] * 3)
     e, c = estimated * scale, commanded * scale
     still = constant("mbench.still") * math.pi / 180
@@ -110,11 +119,19 @@ def epipolar_consistency(errors: Sequence[float]) -> float | None:
     Returns:
         None without pairs.
 
+    Raises:
+        InvalidInput: an error is negative or not finite.
+
     Example:
         >>> epipolar_consistency([0.0, 0.0])
         1.0
     """
-    return math.exp(-float(np.mean(errors))) if len(errors) else None
+    if not np.size(errors):
+        return None
+    pixels = numbers("errors", errors, "pairs")
+    if pixels.min() < 0:
+        raise InvalidInput(f"errors must be at least 0, got {pixels.min():g}")
+    return math.exp(-float(pixels.mean()))
 
 
 def reprojection_error(

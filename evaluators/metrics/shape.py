@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import whole
+from worldenv.evaluators.metrics.checks import InvalidInput
 
 
 def silhouette(mask: NDArray[np.bool_], canvas: int | None = None) -> NDArray[np.bool_]:
@@ -15,12 +16,18 @@ def silhouette(mask: NDArray[np.bool_], canvas: int | None = None) -> NDArray[np
     The longest side of the box fills the canvas, the aspect ratio stays; shape (canvas, canvas).
 
     Raises:
-        ValueError: the mask is empty.
+        InvalidInput: the mask is empty or no image, or the canvas has no pixel.
     """
     side = whole("worldmembench.canvas") if canvas is None else canvas
+    if np.ndim(mask) != 2 or side < 1:
+        raise InvalidInput(
+            f"a mask must have shape (height, width) and a canvas a side of at least 1, got "
+            f"{np.shape(mask)} and {side}"
+        )
+    mask = np.asarray(mask, dtype=np.bool_)
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     if not len(rows):
-        raise ValueError("an empty mask has no silhouette")
+        raise InvalidInput("an empty mask has no silhouette")
     crop = mask[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     scale = side / max(crop.shape)
     height = max(1, round(crop.shape[0] * scale))
@@ -44,6 +51,9 @@ def silhouette_iou(a: NDArray[np.bool_], b: NDArray[np.bool_], canvas: int | Non
         a: Shape (height, width) bool, not empty.
         b: Any (height, width) bool, not empty.
         canvas: Side of the common canvas in pixels.
+
+    Raises:
+        InvalidInput: a mask is empty or no image.
 
     Example:
         >>> small, large = np.zeros((9, 9), bool), np.zeros((9, 9), bool)
