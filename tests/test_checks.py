@@ -5,7 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from worldenv.camera import CameraPath, InvalidPath, WorldEnvError, geodesic_deg, twists, walk
+from worldenv.camera import (
+    CameraPath,
+    InvalidPath,
+    WorldEnvError,
+    geodesic_deg,
+    integrate,
+    twists,
+    walk,
+)
 from worldenv.evaluators import mbench, metrics, r2m, worldmembench
 from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.world import UnknownName
@@ -151,6 +159,8 @@ def test_poses_are_mined_like_their_path():
         (lambda: geodesic_deg(np.eye(4), np.eye(4)), r"shape \(\.\.\., 3, 3\)"),
         (lambda: geodesic_deg(np.zeros((2, 3, 3)), np.zeros((4, 3, 3))), "rotations"),
         (lambda: twists(NAN_POSES), "finite"),
+        (lambda: integrate("x"), "twists must be numbers"),
+        (lambda: integrate([[0, 0, 0, 1.7e308, 0, 0]] * 3), "beyond what a number can hold"),
         (lambda: twists("x"), "poses must be numbers"),
     ],
 )

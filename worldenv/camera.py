@@ -140,7 +140,10 @@ def integrate(twist_rows: np.ndarray) -> np.ndarray:
         >>> integrate(np.array([[0, 90, 0, 0, 0, 0], [0, 0, 0, 0, 0, 2.0]]))[2, :3, 3].round(6)
         array([2., 0., 0.])
     """
-    rows = np.asarray(twist_rows, dtype=np.float64)
+    try:
+        rows = np.asarray(twist_rows, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidPath("twists must be numbers of shape (n, 6): {}".format(error)) from error
     if rows.ndim != 2 or rows.shape[1] != 6 or not np.isfinite(rows).all():
         raise InvalidPath(
             "twists must be finite numbers of shape (n, 6), got shape {}".format(rows.shape)
@@ -150,8 +153,11 @@ def integrate(twist_rows: np.ndarray) -> np.ndarray:
     steps[:, :3, 3] = rows[:, 3:]
     poses = np.empty((len(rows) + 1, 4, 4))
     poses[0] = np.eye(4)
-    for i, step in enumerate(steps):
-        poses[i + 1] = poses[i] @ step
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i, step in enumerate(steps):
+            poses[i + 1] = poses[i] @ step
+    if not np.isfinite(poses).all():
+        raise InvalidPath("the twists lead beyond what a number can hold")
     return poses
 
 
