@@ -89,10 +89,29 @@ def test_the_summary_has_counts_and_names_what_is_missing(results):
     assert any("imaging_quality" in note and "quality" in note for note in table.notes)
 
 
+def test_tables_stand_beside_the_perfect_world_on_the_same_case(results):
+    from dataclasses import replace
+
+    from worldenv.report.page import tabulated
+
+    own = [row for row in results.scores if row.benchmark == "worldmembench"]
+    known = [row for row in own if row.metric == "environment_visible"]
+    perfect = [replace(row, control="perfect", value=0.75) for row in known]
+    table = tabulated("worldmembench", own, [*own, *perfect], False)[0]
+    name, at = table.columns.index("metric"), table.columns.index("ceiling")
+    ceiling = {row[name]: row[at] for row in table.rows if "mean of rotations" not in row}
+    assert ceiling["environment_visible"] == 0.75
+    assert ceiling["environment_depth"] is None
+    table = tabulated("worldmembench", own, own, True)[0]
+    at = [table.columns.index(name) for name in ("control", "mean", "ceiling")]
+    shown = [row for row in table.rows if row[at[1]] and "mean of rotations" not in row]
+    assert shown and all(row[at[0]] == "" and row[at[1]] == row[at[2]] for row in shown)
+
+
 def test_any_score_can_be_explained(results):
     seen = set()
     for row in results.scores:
-        key = (row.benchmark, row.metric, row.variant)
+        key = (row.benchmark, row.metric, row.variant if row.benchmark != "r2m" else "")
         if key in seen:
             continue
         seen.add(key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def write_report(run: Path) -> Path:
 
 def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequence[Row]) -> str:
     """Return the report as HTML text; everything that comes from outside is escaped."""
-    summary = summarise(rows, perfect=is_perfect_run(read_run(run)))
+    perfect = is_perfect_run(read_run(run))
+    summary = summarise(rows, perfect=perfect)
     worlds = sorted({r.world for _, r in found if not r.control}) or ["(controls only)"]
     own = [row for row in rows if not row.control]
     sections = [
@@ -73,7 +75,7 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         if not mine:
             continue
         sections.append(f"<h2 id='{benchmark}'>{TITLES[benchmark]}</h2>")
-        tables = _TABULATE[benchmark](mine)
+        tables = tabulated(benchmark, mine, rows, perfect)
         sections.append(render_table(tables[0], heading=True))
         if benchmark == "worldmembench":
             sections.append(_decay(rows))
@@ -83,6 +85,21 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         ]
     sections += [render_episodes(run, found, rows), _meanings(rows)]
     return document(f"worldenv: {', '.join(worlds)}", "\n".join(sections))
+
+
+def tabulated(
+    benchmark: str, own: Sequence[Row], rows: Sequence[Row], perfect: bool
+) -> list[Table]:
+    """Return a benchmark's tables of the world under test, with the perfect world as ceiling."""
+    ceiling = [row for row in rows if row.benchmark == benchmark and row.control == "perfect"]
+    if perfect:
+        ceiling = [replace(row, control="perfect") for row in own]
+    tables = []
+    for table in _TABULATE[benchmark]([*own, *ceiling]):
+        at = table.columns.index("control")
+        shown = tuple(row for row in table.rows if not row[at])
+        tables.append(replace(table, rows=shown))
+    return tables
 
 
 def _head(worlds: Sequence[str], found: Sequence[tuple[str, EpisodeRecord]]) -> str:
