@@ -202,6 +202,38 @@ bench.run({TOY + ":make"!r}, cases=[{CASE!r}], profile="classic", world_options=
     assert not [pid for pid in children if _alive(pid)]
 
 
+@pytest.mark.slow
+def test_a_killed_worker_ends_the_run_with_one_line_and_it_resumes(undisturbed, tmp_path):
+    command = [sys.executable, "-m", "worldenv.cli", "bench", "--world", f"{TOY}:make"]
+    command += ["--world-option", "size=[32, 24]", "--world-option", "image_start=false"]
+    command += ["--case", CASE, "--profile", "classic", "--no-controls", "--workers", "2"]
+    command += ["--out", str(tmp_path / "run")]
+    killed = 0
+    for delay in (0.0, 0.05, 0.1, 0.2, 0.3):
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not list(tmp_path.glob("run/episodes/*/.*")) and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(delay)
+        workers = [pid for pid in _children(process.pid) if b"spawn_main" in _command(pid)]
+        for pid in workers[:1]:
+            os.kill(pid, signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        if process.returncode == 2:
+            killed += 1
+            assert b"worker process died" in err and b"Traceback" not in err
+        shutil.rmtree(tmp_path / "run" / "episodes", ignore_errors=True)
+    assert killed
+    assert subprocess.run(command, capture_output=True).returncode == 0
+    assert stored(tmp_path / "run") == stored(undisturbed.folder)
+
+
+def _command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
+
+
 def _children(pid):
     try:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()

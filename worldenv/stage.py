@@ -65,23 +65,35 @@ def perform_all(
     watcher = threading.Thread(target=_forward, args=(reports, progress), daemon=True)
     watcher.start()
     pool = ProcessPoolExecutor(workers, context, _start_worker, (settings, reports, os.getpid()))
+    finished = False
     try:
         futures = {pool.submit(_perform_in_worker, e, folder): e for e in episodes}
         for future in as_completed(futures):
             yield futures[future].name, future.result()
+        finished = True
     except BrokenProcessPool:
         raise WorldEnvError(
             "A worker process died (out of memory?); what it finished is kept: run the same "
             "command to resume, perhaps with fewer --workers."
         ) from None
     finally:
-        # A run that is given up does not wait for episodes of minutes; they leave nothing behind
-        # that the next run would not sweep away.
-        for process in list(pool._processes.values()) if sys.exc_info()[0] else []:
-            process.kill()
-        pool.shutdown(cancel_futures=True)
-        reports.put(None)
-        watcher.join()
+        if finished:
+            pool.shutdown()
+            reports.put(None)
+            watcher.join()
+        else:
+            # Given up: nobody waits for episodes of minutes. A killed worker may have held the
+            # lock of the queue, so the queue is left to the watcher, which ends with the process.
+            workers_left = list((pool._processes or {}).values())
+            for process in workers_left:
+                process.kill()
+            for process in workers_left:
+                process.join(_LAST_SECONDS)
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+# How long a killed process may take to be gone.
+_LAST_SECONDS = 10
 
 
 def default_workers(settings: Settings, episodes: int) -> int:
