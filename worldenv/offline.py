@@ -10,13 +10,12 @@ from worldenv import store
 from worldenv.bench import Results
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
-from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.stats import Table
 from worldenv.rollout import Rollout, load_poses, with_phases
 from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
-from worldenv.stage import Progress, score_rollout, silent
+from worldenv.stage import Progress, finished_record, score_rollout, silent
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -79,29 +78,23 @@ def score(
     name = source.name
     summary = score_rollout(rollout, engine, lambda n: (progress or silent)(name, n))
     shown = rollout.case or Case(id=name, category="recorded")
-    record = store.EpisodeRecord(
-        status="done",
-        suite="recorded",
-        case=shown.id,
-        category=shown.category,
-        script=rollout.script or script or "",
-        seed=rollout.seed,
-        control="",
-        world=rollout.spec.name if rollout.spec is not None else name,
-        profile=settings.profile,
+    identity = {
+        "suite": "recorded",
+        "case": shown.id,
+        "category": shown.category,
+        "script": rollout.script or script or "",
+        "seed": rollout.seed,
+        "control": "",
+        "world": rollout.spec.name if rollout.spec is not None else name,
+        "profile": settings.profile,
+    }
+    record = finished_record(
+        identity,
+        key=rollout.digest[:16],
         frames=len(rollout),
-        rollout_key=rollout.digest[:16],
-        score_key=store.score_key(
-            rollout.digest[:16],
-            digest=rollout.digest,
-            profile=settings.profile,
-            backbones=engine.backbones,
-            constants_version=CONSTANTS_VERSION,
-        ),
         digest=rollout.digest,
-        constants_version=summary.constants_version,
-        backbones={k: dict(v) for k, v in summary.backbones.items()},
-        scores=[s.to_dict() for s in summary.scores],
+        engine=engine,
+        summary=summary,
     )
     if out is None:
         return Results(source, tuple(store.rows_of(name, record)), made=1)

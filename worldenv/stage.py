@@ -221,7 +221,7 @@ class Stage:
             with contextlib.suppress(InvalidRollout):
                 rollout = Rollout.load(folder)
                 engine = rebuild_engine(rollout, episode, self.settings.profile)
-                if held.score_key == self._score_key(key, rollout.digest, engine):
+                if held.score_key == score_key(key, rollout.digest, engine, self.settings.profile):
                     progress(episode.name, len(rollout))
                     return held, False
                 summary = score_rollout(rollout, engine, lambda n: progress(episode.name, n))
@@ -241,15 +241,6 @@ class Stage:
         digest = Rollout.load(folder).digest
         return self._keep(episode, key, digest, engine, summary, folder), True
 
-    def _score_key(self, key: str, digest: str, engine: Engine) -> str:
-        return store.score_key(
-            key,
-            digest=digest,
-            profile=self.settings.profile,
-            backbones=engine.backbones,
-            constants_version=CONSTANTS_VERSION,
-        )
-
     def _keep(
         self,
         episode: Episode,
@@ -259,16 +250,13 @@ class Stage:
         summary: Summary,
         folder: Path,
     ) -> EpisodeRecord:
-        record = EpisodeRecord(
-            status="done",
+        record = finished_record(
+            self._identity(episode),
+            key=key,
             frames=len(engine.path),
-            rollout_key=key,
-            score_key=self._score_key(key, digest, engine),
             digest=digest,
-            constants_version=summary.constants_version,
-            backbones={k: dict(v) for k, v in summary.backbones.items()},
-            scores=[score.to_dict() for score in summary.scores],
-            **self._identity(episode),
+            engine=engine,
+            summary=summary,
         )
         store.write_json(folder / "scores.json", record.model_dump())
         return record
@@ -333,6 +321,49 @@ def walk(
         recorder.abort()
         raise
     return env.engine, info["memory_summary"]
+
+
+def score_key(key: str, digest: str, engine: Engine, profile: str) -> str:
+    """Return the key of the scores that an engine gives a rollout; see ``store.score_key``."""
+    return store.score_key(
+        key,
+        digest=digest,
+        profile=profile,
+        backbones=engine.backbones,
+        constants_version=CONSTANTS_VERSION,
+    )
+
+
+def finished_record(
+    identity: Mapping[str, Any],
+    *,
+    key: str,
+    frames: int,
+    digest: str,
+    engine: Engine,
+    summary: Summary,
+) -> EpisodeRecord:
+    """Return the record of a scored episode.
+
+    Args:
+        identity: The fields of EpisodeRecord that say which episode it is.
+        key: Its rollout key.
+        frames: Number of frames.
+        digest: Digest of the frames.
+        engine: The engine that scored it.
+        summary: What the engine gave.
+    """
+    return EpisodeRecord(
+        status="done",
+        frames=frames,
+        rollout_key=key,
+        score_key=score_key(key, digest, engine, str(identity["profile"])),
+        digest=digest,
+        constants_version=summary.constants_version,
+        backbones={role: dict(backbone) for role, backbone in summary.backbones.items()},
+        scores=[score.to_dict() for score in summary.scores],
+        **identity,
+    )
 
 
 def rebuild_engine(rollout: Rollout, episode: Episode, profile: str) -> Engine:
