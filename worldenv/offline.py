@@ -10,12 +10,11 @@ from worldenv import store
 from worldenv.bench import Results
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
-from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.stats import Table
 from worldenv.rollout import Rollout, load_poses, with_phases
 from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
-from worldenv.stage import Progress, finished_record, score_rollout, silent
+from worldenv.stage import Progress, finished_record, rebuild_engine, score_rollout, silent
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -53,26 +52,17 @@ def score(
     if known is not None:
         rollout = replace(rollout, case=known)
     chosen = tuple(benchmarks or applicable(rollout.target, rollout.script or script))
-    if not chosen:
-        raise WorldEnvError(
-            "The path has no revisit that a benchmark knows; name its script with --script, or "
-            "use a pose file with phases."
-        )
     truth = () if rollout.truth is None or rollout.spec is None else rollout.spec.truth
     settings = Settings("recorded", {}, profile or ("classic+truth" if truth else "classic"))
     if out is not None and out.exists():
         # Before minutes of scoring, not after them.
         with hold(out):
             claim(out, settings.to_dict())
-    engine = build_engine(
-        rollout.target,
-        benchmarks={name: _options(name) for name in chosen},
+    engine = rebuild_engine(
+        rollout,
+        benchmarks={name: dict(load_suite(name).options) for name in chosen},
         profile=settings.profile,
         case=rollout.case,
-        spec=rollout.spec,
-        K=rollout.K,
-        K_exactness=rollout.K_exactness,
-        seed=rollout.seed,
         truth=truth,
     )
     name = source.name
@@ -124,14 +114,10 @@ def _free_folder(out: Path, record: store.EpisodeRecord) -> Path:
 
 
 def applicable(path: CameraPath, script: str | None) -> list[str]:
-    """Return the benchmarks that a path has revisits for: by its script, else by its phases."""
+    """Return the benchmarks of a path: by its script, else by its phases; R2M needs no phases."""
     if script is not None:
         return [script.split(":")[0]]
-    found = []
-    if path.revisits:
-        found.append("worldmembench")
-    found.append("r2m")
-    return found
+    return ["worldmembench", "r2m"] if path.revisits else ["r2m"]
 
 
 def tables(results: Results) -> list[Table]:
@@ -162,10 +148,6 @@ def tables(results: Results) -> list[Table]:
         columns = ("metric", "variant", "target", "revisit", "value", "n", "status", "score id")
         found.append(Table(benchmark, columns, tuple(cells), tuple(notes)))
     return found
-
-
-def _options(benchmark: str) -> dict[str, object]:
-    return dict(load_suite(benchmark).options)
 
 
 def _open(source: Path, path: Path | None, script: str | None, case: Case | None) -> Rollout:

@@ -10,13 +10,14 @@ import shutil
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 from worldenv import store
+from worldenv.case import Case
 from worldenv.env import WorldEnv
 from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import Engine, Summary, build_engine
@@ -220,7 +221,13 @@ class Stage:
         if held is not None and held.status == "done" and held.rollout_key == key:
             with contextlib.suppress(InvalidRollout):
                 rollout = Rollout.load(folder)
-                engine = rebuild_engine(rollout, episode, self.settings.profile)
+                engine = rebuild_engine(
+                    rollout,
+                    benchmarks={episode.benchmark: episode.options},
+                    profile=self.settings.profile,
+                    case=episode.item.case,
+                    truth=() if rollout.spec is None else rollout.spec.truth,
+                )
                 if held.score_key == score_key(key, rollout.digest, engine, self.settings.profile):
                     progress(episode.name, len(rollout))
                     return held, False
@@ -366,18 +373,33 @@ def finished_record(
     )
 
 
-def rebuild_engine(rollout: Rollout, episode: Episode, profile: str) -> Engine:
-    """Return the engine that scores a recorded rollout as it was scored online."""
+def rebuild_engine(
+    rollout: Rollout,
+    *,
+    benchmarks: Mapping[str, dict[str, Any]],
+    profile: str,
+    case: Case | None,
+    truth: Collection[str],
+) -> Engine:
+    """Return the engine that scores a recorded rollout as it was scored online.
+
+    Args:
+        rollout: The rollout.
+        benchmarks: Names -> options.
+        profile: Which backbones measure.
+        case: What is looked for.
+        truth: Truth keys that the source offers.
+    """
     return build_engine(
         rollout.target,
-        benchmarks={episode.benchmark: episode.options},
+        benchmarks=benchmarks,
         profile=profile,
-        case=episode.item.case,
+        case=case,
         spec=rollout.spec,
         K=rollout.K,
         K_exactness=rollout.K_exactness,
         seed=rollout.seed,
-        truth=() if rollout.spec is None else rollout.spec.truth,
+        truth=truth,
     )
 
 
