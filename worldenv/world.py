@@ -138,6 +138,8 @@ class WorldSpec:
             text world.
         discrete: Whether each frame can only move one primitive by its quantum; a world that
             takes float poses is not discrete, whatever ``quantum`` says.
+        held: Whether one motion is held through each chunk, as by a caption; scripts then round
+            their legs to whole chunks.
         deterministic: Whether equal seeds give equal bits.
         stand_in: Whether frames come from another world; such runs enter no comparison.
         weights_revision: Revision of the weights, empty when there are none.
@@ -166,6 +168,7 @@ class WorldSpec:
     backend: str = "official"
     reset_frames: int = 1
     discrete: bool = False
+    held: bool = False
     deterministic: bool = True
     stand_in: bool = False
     weights_revision: str = ""
