@@ -6,7 +6,6 @@ an environment of its own it also has ``official``, the factory that a server ru
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -55,9 +54,9 @@ def open_model(model: Model, options: Mapping[str, Any]) -> World:
         stand_in_world: World = StandIn(model, given, context=policy, **place)
         return stand_in_world
     if model.local:
-        place_of, _, factory = model.local.partition(":")
-        world: World = getattr(importlib.import_module(place_of), factory)(model, given)
-        return world
+        from worldenv.worlds import load_world
+
+        return load_world(model.local, **given)
     from worldenv.worlds.official import OfficialModel
 
     official: World = OfficialModel(model, given, server=server)

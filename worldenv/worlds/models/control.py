@@ -303,7 +303,7 @@ class Captions:
         return self.scene.format(motion=sentence, scene=scene or "").strip()
 
     def _slots(self, spec: WorldSpec) -> list[tuple[Primitive, tuple[float, float]]]:
-        slots = []
+        slots: list[tuple[Primitive, tuple[float, float]]] = []
         for primitive in PRIMITIVES:
             if primitive is Primitive.STAY or primitive.name not in spec.primitives:
                 continue

@@ -72,8 +72,8 @@ class Model:
         context: Context policy -> the options that make the model keep to it. Its keys are
             ``spec.context_policies``.
         specify: Returns the spec under options; None: options do not change the spec.
-        local: ``module:factory`` of the world where it runs in this process, given the options;
-            empty where the model runs in an environment of its own, through the factory
+        local: ``module:factory`` of the world where it runs in this process, given the options as
+            keywords; empty where the model runs in an environment of its own, through the factory
             ``official`` of the model's module.
         verified: What of the way from here to the model's frames has been run, in a phrase.
     """
