@@ -177,7 +177,7 @@ class Keys:
     pitch_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.moves[0] != (0, 0) or self.turns[0] != (0, 0):
+        if any(self.moves[0]) or any(self.turns[0]):
             raise ValueError("the first move and the first turn must be none")
 
     def choose(
@@ -200,8 +200,9 @@ class Keys:
             Unsupported: the path rolls or leaves the ground.
         """
         aims = holds if aims is None else aims
-        frames = sum(holds) - (holds[-1] - aims[-1] if len(holds) else 0)
-        if frames != len(path) - 1:
+        frames = sum(holds)
+        aimed = frames - (holds[-1] - aims[-1] if len(holds) else 0)
+        if not aimed <= len(path) - 1 <= frames:
             raise InvalidPath(
                 f"stretches of {frames} frames beside a path of {len(path) - 1} new frames"
             )
