@@ -1,4 +1,4 @@
-"""Adapters of official code, run against small stand-ins of that code which record what they get."""
+"""Adapters of official code, run against small stand-ins of it that record what they are given."""
 
 import importlib
 import json
@@ -458,7 +458,7 @@ LINGBOT = {
     "wan/__init__.py": """
         import os, numpy, torch
         MADE, CALLS = [], []
-        class WanI2V:
+        class Causal:
             def __init__(self, **given):
                 MADE.append((type(self).__name__, given))
             def generate(self, prompt, image, **given):
@@ -469,9 +469,13 @@ LINGBOT = {
                 assert frames == given["frame_num"] and frames % 4 == 1
                 video = (torch.arange(frames) + 0.5) / 127.5 - 1
                 return video[None, :, None, None].expand(3, frames, 4, 6)
-        class WanI2VFast(WanI2V):
+        class WanI2V(Causal):
+            def generate(self, prompt, image, vis_ui=True, **given):
+                assert not vis_ui, "keys would be drawn over the frames"
+                return super().generate(prompt, image, **given)
+        class WanI2VFast(Causal):
             pass
-        class WanI2VCausal(WanI2V):
+        class WanI2VCausal(Causal):
             pass
     """,
     "wan/configs.py": "WAN_CONFIGS = {'i2v-A14B': 'configuration'}",

@@ -7,11 +7,12 @@ control. The decoded path keeps the metres of the path asked for (``metres``, wh
 told); that is why the poses are nominal.
 
 Facts from ``wan/image2video.py`` and ``wan/utils/cam_utils.py`` of Robbyant/lingbot-world at
-6ca87d4.
+65d29dd.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 from collections.abc import Mapping
@@ -194,6 +195,7 @@ class Official(PlannedWorld):
         super().__init__(MODEL, options)
         self._repo, self._weights = repo, weights
         self._pipe: Any = None
+        self._plain: dict[str, bool] = {}
 
     def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
         """Return all frames; see ``PlannedWorld``."""
@@ -202,6 +204,9 @@ class Official(PlannedWorld):
         with at_repo(found(self._repo, MODEL)), tempfile.TemporaryDirectory() as folder:
             if self._pipe is None:
                 self._pipe = self._load()
+                # Newer code draws keys over every frame unless told not to.
+                draws = "vis_ui" in inspect.signature(self._pipe.generate).parameters
+                self._plain = {"vis_ui": False} if draws else {}
             write_control(Path(folder), native, start)
             seed_all(seed)
             made = self._pipe.generate(
@@ -216,6 +221,7 @@ class Official(PlannedWorld):
                 guide_scale=self.chosen["guidance"],
                 seed=seed,
                 offload_model=True,
+                **self._plain,
             )
         return pixels(made, "CTHW")
 

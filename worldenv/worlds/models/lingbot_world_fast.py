@@ -4,7 +4,7 @@ The official code takes the whole path first and divides its steps by the longes
 ``lingbot_world``). Where the latent frames do not fill whole chunks it would stretch the motion
 over fewer of them, so the path is held to whole chunks.
 
-Facts from ``wan/image2video_fast.py`` of the LingBot-World code of May 2026.
+Facts from ``wan/image2video_fast.py`` of Robbyant/lingbot-world at 65d29dd.
 """
 
 from __future__ import annotations

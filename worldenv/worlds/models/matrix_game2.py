@@ -6,7 +6,7 @@ degrees a frame and a key as 0.1235 metres a frame, as the successor defines the
 checkpoint was hardly trained to go back or to look up and down.
 
 Facts from ``pipeline/causal_inference.py`` and ``utils/conditions.py`` of SkyworkAI/Matrix-Game,
-folder Matrix-Game-2.
+folder Matrix-Game-2, at 71c3cd7.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ Looking up is ambiguous: the key that the official code calls up makes its own p
 key's name is taken at its word here; paths that stay level are not touched by it.
 
 Facts from ``utils/utils.py``, ``utils/cam_utils.py`` and ``pipeline`` of SkyworkAI/Matrix-Game,
-folder Matrix-Game-3.
+folder Matrix-Game-3, at 71c3cd7.
 """
 
 from __future__ import annotations
