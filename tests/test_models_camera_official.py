@@ -4,6 +4,7 @@ import importlib
 import json
 import sys
 import textwrap
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -292,7 +293,7 @@ MATRIX2 = {
                 return torch.zeros(1, 16, (video.shape[2] - 1) // 4 + 1, 44, 80)
     """,
 }
-MATRIX2_WEIGHTS = ("base_distilled_model/base_distill.safetensors",)
+MATRIX2_WEIGHTS = ("Matrix-Game-2.0/base_distilled_model/base_distill.safetensors",)
 
 
 def test_matrix_game2_gives_each_frame_its_own_keys(folders):
@@ -393,6 +394,8 @@ MATRIX35 = {
             workspace = pathlib.Path(tmp_root) / "workspace"
             workspace.mkdir()
             (workspace / "inputs.json").write_text(json.dumps(vars(args)))
+            if pathlib.Path(args.prompt_file).read_text() == "ERROR":
+                raise SystemExit("ERROR")
             return str(workspace)
         def build_index(workspace, python, environment):
             assert environment["DA3_MODEL_PATH"].endswith("DA3NESTED-GIANT-LARGE-1.1")
@@ -452,6 +455,10 @@ def test_matrix_game35_hands_over_files_and_gets_arrays_back(folders):
     assert record["config"]["memory_mode"] == "empty"
     with pytest.raises(GenerationFailed, match="status 3"):
         drive(module, world, 2, seed=13)
+    with pytest.raises(Unsupported, match="needs a prompt"):
+        drive(module, world, 2, prompt=None)
+    with pytest.raises(GenerationFailed, match="refused its inputs: ERROR"):
+        drive(module, world, 2, prompt="ERROR")
 
 
 LINGBOT = {
@@ -459,9 +466,16 @@ LINGBOT = {
         import os, numpy, torch
         MADE, CALLS = [], []
         class Causal:
+            device = "cpu"
             def __init__(self, **given):
                 MADE.append((type(self).__name__, given))
+                self.model = self
+                self.place = None
+            def to(self, device):
+                self.place = device
             def generate(self, prompt, image, **given):
+                assert self.place == "cpu" or type(self) is WanI2V
+                self.place = None
                 given["poses"] = numpy.load(os.path.join(given["action_path"], "poses.npy"))
                 given["K"] = numpy.load(os.path.join(given["action_path"], "intrinsics.npy"))
                 CALLS.append((prompt, image.size, given))
@@ -606,16 +620,19 @@ LYRA = {
 def test_lyra_steps_80_frames_with_its_own_intrinsics_and_given_prompts(folders, monkeypatch):
     for name in ("SAMPLING_STEPS", "GUIDANCE", "SHIFT", "USE_DMD", "RETRIEVAL_VIEWS"):
         monkeypatch.setenv(f"LYRA_GUI_{name}", "")
-    for name in ("DA3_USE_PREDICTED_POSE", "NEGATIVE_PROMPT_PATH"):
-        monkeypatch.setenv(f"LYRA_GUI_{name}", "")
+    monkeypatch.setenv("LYRA_GUI_DA3_USE_PREDICTED_POSE", "")
     module = model("lyra2")
-    world = module.official(**folders(LYRA, ("Lyra-2.0/checkpoints/",)), update_cache=False)
+    places = folders(LYRA, ("Lyra-2.0/checkpoints/",))
+    world = module.official(**places, update_cache=False)
     made, path = drive(module, world, 100, prompts=(None, "A garden."))
     assert [len(frames) for frames in made] == [1, 80, 80]
     assert numbers(made) == list(range(1, 161))
     fake = sys.modules["lyra_persistent"]
     assert (fake.MADE[0].args.num_sampling_step, fake.MADE[0].args.predicted) == (35, "0")
     assert fake.MADE[0].args.disable_cache_update is True
+    assert (Path(places["repo"]) / "Lyra-2/checkpoints").samefile(
+        Path(places["weights"]) / "Lyra-2.0/checkpoints"
+    )
     kind, seeded, seed = fake.CALLS[0]
     assert (kind, seed) == ("seed", 3)
     assert seeded["images_np"].shape == (1, 448, 768, 3)
@@ -746,6 +763,19 @@ ADAPTERS = (
     "dreamx_world",
     "dreamx_world_cam",
 )
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_recipes_name_the_adapter_and_folders_of_weights_that_it_reads(name):
+    module = model(name)
+    root = Path(module.__file__).parents[1]
+    recipe = tomllib.loads((root / "recipes" / f"{module.MODEL.id}.toml").read_text("utf-8"))
+    assert recipe["adapter"] == f"{module.__name__}:official"
+    assert recipe["repo"]["url"].startswith("https://github.com/")
+    source = Path(module.__file__).read_text("utf-8")
+    for weights in recipe["weights"]:
+        folder = weights.get("folder") or weights["hub"].split("/")[1]
+        assert folder.split("/")[0] in source
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -26,6 +26,7 @@ from worldenv.world import Start, World
 from worldenv.worlds.models import dreamx_world, open_model
 from worldenv.worlds.models.control import hold, inverse, sample, speeds, spread, whole_steps
 from worldenv.worlds.models.driving import (
+    CHECKED,
     PlannedWorld,
     at_repo,
     found,
@@ -73,6 +74,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(frames=STRIDE),
     options={"steps": 50, "guidance": 3.0, "shift": 3.0},
+    verified=CHECKED,
 )
 
 

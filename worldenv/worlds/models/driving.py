@@ -31,6 +31,8 @@ from worldenv.world import (
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 
 __all__ = [
+    "CHECKED",
+    "RECORDED",
     "HeldRows",
     "Loop",
     "PlannedWorld",
@@ -43,6 +45,18 @@ __all__ = [
     "pixels",
     "seed_all",
 ]
+
+
+CHECKED = (
+    "control compared with the official functions; adapter run against a recording stand-in of the "
+    "official code, never with its weights by us"
+)
+"""``Model.verified`` of models whose control was held against the official code's own."""
+
+RECORDED = (
+    "adapter run against a recording stand-in of the official code, never with its weights by us"
+)
+"""``Model.verified`` of models whose official code does nothing to the control beforehand."""
 
 
 def chosen_options(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:

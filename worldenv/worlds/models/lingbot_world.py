@@ -34,6 +34,7 @@ from worldenv.worlds.models.control import (
     whole_steps,
 )
 from worldenv.worlds.models.driving import (
+    CHECKED,
     PlannedWorld,
     at_repo,
     fit_intrinsics,
@@ -163,6 +164,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(frames=STRIDE, degrees=1e-6, metres=1e-6),
     options={"steps": 70, "shift": 10.0, "guidance": 5.0, "solver": "unipc"},
+    verified=CHECKED,
 )
 
 

@@ -21,6 +21,7 @@ from worldenv.camera import CameraPath
 from worldenv.world import Start, World
 from worldenv.worlds.models import lingbot_world, open_model
 from worldenv.worlds.models.driving import (
+    CHECKED,
     PlannedWorld,
     at_repo,
     found,
@@ -70,6 +71,7 @@ MODEL = Model(
         "full": {"local_attn_size": -1, "sink_size": 0},
         "sliding": {"local_attn_size": 18, "sink_size": 6},
     },
+    verified=CHECKED,
 )
 
 
@@ -93,6 +95,8 @@ class Official(PlannedWorld):
         with at_repo(found(self._repo, MODEL)), tempfile.TemporaryDirectory() as folder:
             if self._pipe is None:
                 self._pipe = self._load()
+            # The official code leaves the model in main memory after each clip.
+            self._pipe.model.to(self._pipe.device)
             lingbot_world.write_control(Path(folder), native, start)
             seed_all(seed)
             made = self._pipe.generate(

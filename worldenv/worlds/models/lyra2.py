@@ -24,6 +24,7 @@ from worldenv.world import GenerationFailed, Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import inverse, speeds
 from worldenv.worlds.models.driving import (
+    RECORDED,
     at_repo,
     chosen_options,
     fit_image,
@@ -89,6 +90,7 @@ MODEL = Model(
     },
     # Without updates only the first image stays in the memory of depths; recent frames remain.
     context={"fov": {"update_cache": True}, "sliding": {"update_cache": False}},
+    verified=RECORDED,
 )
 
 
@@ -173,6 +175,10 @@ class Official(ModelWorld):
 
     def _load(self) -> Any:
         checkpoints = found(self._weights / "Lyra-2.0" / "checkpoints", MODEL)
+        # Half of the official code looks for them in the folder that it runs in.
+        here = self._repo / "Lyra-2" / "checkpoints"
+        if not here.exists():
+            here.symlink_to(checkpoints.resolve())
         for name, value in (
             ("SAMPLING_STEPS", self.chosen["steps"]),
             ("GUIDANCE", self.chosen["guidance"]),
@@ -180,12 +186,8 @@ class Official(ModelWorld):
             ("USE_DMD", int(self.chosen["dmd"])),
             ("RETRIEVAL_VIEWS", self.chosen["retrieval_views"]),
             ("DA3_USE_PREDICTED_POSE", 0),
-            ("NEGATIVE_PROMPT_PATH", checkpoints / "text_encoder" / "negative_prompt.pt"),
         ):
             os.environ[f"LYRA_GUI_{name}"] = str(value)
-        custom = checkpoints / "recon" / "model.pt"
-        if custom.exists():
-            os.environ.setdefault("LYRA_GUI_DA3_CHECKPOINT_PATH", str(custom))
         # The class makes a captioner at once; prompts make it idle, so none is loaded.
         idle: Any = ModuleType("qwen_captioner")
         idle.DEFAULT_QWEN_MODEL = ""

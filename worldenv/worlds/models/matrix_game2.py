@@ -23,6 +23,7 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import Keys, follow, speeds
 from worldenv.worlds.models.driving import (
+    RECORDED,
     HeldRows,
     Loop,
     at_repo,
@@ -151,6 +152,7 @@ MODEL = Model(
     quantum=QUANTUM,
     control="keys",
     options={"max_latents": 360},
+    verified=RECORDED,
 )
 
 
@@ -210,13 +212,15 @@ class Official(ModelWorld):
             self._loop = None
 
     def _load(self, folder: Path) -> Any:
+        weights = found(self._weights / "Matrix-Game-2.0", MODEL)
+        # The folder holds one file, whatever its name.
+        files = sorted((weights / "base_distilled_model").glob("*.safetensors"))
+        checkpoint = files[0] if files else found(weights / "base_distilled_model", MODEL)
         return official_module("inference_streaming", MODEL).InteractiveGameInference(
             SimpleNamespace(
                 config_path=str(folder / "configs/inference_yaml/inference_universal.yaml"),
-                checkpoint_path=str(
-                    found(self._weights / "base_distilled_model/base_distill.safetensors", MODEL)
-                ),
-                pretrained_model_path=str(self._weights),
+                checkpoint_path=str(checkpoint),
+                pretrained_model_path=str(weights),
                 max_num_output_frames=self.chosen["max_latents"],
                 output_folder="",
                 seed=0,

@@ -28,6 +28,7 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import follow, speeds
 from worldenv.worlds.models.driving import (
+    CHECKED,
     HeldRows,
     Loop,
     at_repo,
@@ -129,6 +130,7 @@ MODEL = Model(
         "vae": "mg_lightvae_v2",
         "max_clips": 1000,
     },
+    verified=CHECKED,
 )
 
 

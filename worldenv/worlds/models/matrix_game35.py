@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.world import GenerationFailed, Start, World, WorldSpec
+from worldenv.world import GenerationFailed, Start, Unsupported, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import hold, pinhole, speeds
 from worldenv.worlds.models.driving import (
+    RECORDED,
     PlannedWorld,
     at_repo,
     fit_intrinsics,
@@ -99,6 +100,7 @@ MODEL = Model(
         "fov": {"memory_mode": "c0_plus_generated", "dynamic_context": True},
         "sliding": {"memory_mode": "empty", "dynamic_context": False},
     },
+    verified=RECORDED,
 )
 
 
@@ -137,11 +139,16 @@ class Official(PlannedWorld):
 
     def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
         """Return all frames; see ``PlannedWorld``."""
+        if not (start.prompt or "").strip():
+            raise Unsupported(f"{MODEL.title} needs a prompt; choose a case with one")
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             self._write(folder, image, start, native, seed)
             with at_repo(found(self._repo, MODEL)):
-                command, environment = self._command(folder)
+                try:
+                    command, environment = self._command(folder)
+                except SystemExit as error:
+                    raise GenerationFailed(f"{MODEL.title} refused its inputs: {error}") from error
             done = subprocess.run(
                 command,
                 cwd=self._repo,

@@ -22,6 +22,7 @@ from worldenv.world import Start, World
 from worldenv.worlds.models import open_model, sana_wm
 from worldenv.worlds.models.control import speeds
 from worldenv.worlds.models.driving import (
+    RECORDED,
     PlannedWorld,
     at_repo,
     fit_intrinsics,
@@ -73,6 +74,7 @@ MODEL = Model(
     },
     # Chunks that the softmax layers look back on, -1 for all; the others carry a state anyway.
     context={"full": {"num_cached_blocks": -1}, "sliding": {"num_cached_blocks": 2}},
+    verified=RECORDED,
 )
 
 

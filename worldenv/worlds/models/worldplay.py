@@ -33,6 +33,7 @@ from worldenv.worlds.models.control import (
     whole_steps,
 )
 from worldenv.worlds.models.driving import (
+    CHECKED,
     PlannedWorld,
     at_repo,
     found,
@@ -179,6 +180,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(frames=STRIDE),
     options={"few_step": True, "steps": 0, "negative_prompt": ""},
+    verified=CHECKED,
 )
 
 

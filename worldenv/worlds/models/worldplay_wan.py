@@ -23,6 +23,7 @@ from worldenv.world import GenerationFailed, Start, World
 from worldenv.worlds.models import open_model, worldplay
 from worldenv.worlds.models.control import pinhole
 from worldenv.worlds.models.driving import (
+    CHECKED,
     at_repo,
     chosen_options,
     fit_image,
@@ -67,6 +68,7 @@ MODEL = Model(
     # Retrieval looks for the nearest views once the window is full; without it only the window is
     # kept.
     context={"fov": {"use_memory": True}, "sliding": {"use_memory": False}},
+    verified=CHECKED,
 )
 
 
