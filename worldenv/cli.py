@@ -343,10 +343,12 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
 
 def finish(results: Results, *, table: bool = True) -> None:
     """Print the table, name the failures, write the report and say where it is."""
-    from worldenv.report.page import write_report
+    from worldenv.report.page import STAND_IN, write_report
 
     if table:
         print_summary(results.table())
+    if any(row.stand_in for row in results.scores):
+        console.print(STAND_IN, style="yellow", soft_wrap=True)
     for name, error in results.failed.items():
         errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
     console.print(f"Report: {escape(str(write_report(results.folder)))}", soft_wrap=True)

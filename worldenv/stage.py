@@ -286,6 +286,10 @@ class Stage:
         )
 
     def _identity(self, episode: Episode) -> dict[str, Any]:
+        stand_in = not episode.control and self.world("").spec.stand_in
+        name = self.settings.world_name
+        if stand_in and "(stand-in)" not in name:
+            name += " (stand-in)"
         return {
             "suite": episode.suite,
             "case": episode.item.case.id,
@@ -293,7 +297,8 @@ class Stage:
             "script": episode.item.script,
             "seed": episode.seed,
             "control": episode.control,
-            "world": REFERENCE if episode.control else self.settings.world_name,
+            "world": REFERENCE if episode.control else name,
+            "stand_in": stand_in,
             "profile": self.settings.profile,
         }
 
