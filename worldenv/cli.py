@@ -1,4 +1,4 @@
-"""The command line: bench, score, report, collect, explain, worlds, suites, doctor."""
+"""The command line: bench, score, report, collect, explain, worlds, check-world, suites, doctor."""
 
 from __future__ import annotations
 
@@ -274,6 +274,30 @@ def worlds() -> None:
         )
     console.print(table)
     console.print("Your own: --world file.py:factory or --world module:factory")
+
+
+@app.command("check-world")
+def check_world(
+    world: Annotated[str, typer.Argument(metavar="WORLD", help="Id, module:factory or file.py.")],
+    world_option: WorldOption = None,
+    frames: Annotated[int, typer.Option(help="New frames of a walk, at least.")] = 16,
+) -> None:
+    """Check that a world keeps the contract and does what its spec says."""
+    from worldenv.conformance import examine_world
+    from worldenv.worlds import load_world
+
+    options = parse_options(world_option or [])
+    table = RichTable("check", "result", "what was seen")
+    colours = {"ok": "green", "note": "yellow", "problem": "red"}
+    problems = 0
+    for finding in examine_world(lambda: load_world(world, **options), frames=frames):
+        state = f"[{colours[finding.state]}]{finding.state}[/]"
+        table.add_row(finding.check, state, escape(finding.note))
+        problems += finding.state == "problem"
+    console.print(table)
+    if problems:
+        errors.print(f"[red]{problems} problem(s)[/] in {escape(world)}", soft_wrap=True)
+        sys.exit(1)
 
 
 @app.command()
