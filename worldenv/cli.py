@@ -256,24 +256,26 @@ def explain(
 
 @app.command()
 def worlds() -> None:
-    """List the worlds and what one step of each is."""
-    from worldenv.worlds import WORLDS, load_world
+    """List the worlds: how each is driven, its licence, and what it still needs here."""
+    from worldenv.catalogue import entries
 
-    table = RichTable("id", "size", "fps", "new frames a step", "drive", "truth", "licence")
-    for name in WORLDS:
-        spec = load_world(name).spec
-        step = f"{spec.first_chunk}, then {spec.chunk}"
-        table.add_row(
-            f"{name}-v0",
-            "{}x{}".format(*spec.size),
-            f"{spec.fps:g}",
-            step if spec.first_chunk != spec.chunk else str(spec.chunk),
-            spec.drive,
-            ", ".join(spec.truth) or "none",
-            spec.licence,
-        )
+    table = RichTable(
+        "id", "asked by", "size", "fps", "drive", "state", "frames a step", "degrees", "licence",
+        "here",
+    )  # fmt: skip
+    for entry in entries():
+        spec = entry.spec
+        facts = ["-"] * 4
+        if spec is not None:
+            facts = ["{}x{}".format(*spec.size), f"{spec.fps:g}", spec.drive, spec.state]
+        cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
+        table.add_row(*map(escape, [*cells, entry.licence, entry.readiness]))
     console.print(table)
-    console.print("Your own: --world file.py:factory or --world module:factory")
+    console.print(
+        "degrees: what a step turns by default. Every model can be walked without weights: "
+        "--world-option stand_in=true.\nYour own: --world file.py:factory or "
+        "--world module:factory; 'worldenv check-world' examines it."
+    )
 
 
 @app.command("check-world")
