@@ -135,7 +135,7 @@ class Keys:
     pitch_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.moves[0] != (0, 0) or self.turns[0] != (0, 0):
+        if any(self.moves[0]) or any(self.turns[0]):
             raise ValueError("the first move and the first turn must be none")
 
     def choose(self, path: CameraPath, holds: Sequence[int]) -> tuple[list[int], list[int]]:
