@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worldenv.camera import CameraPath, geodesic_deg, integrate, walk
+from worldenv.camera import PRIMITIVES, CameraPath, geodesic_deg, integrate, walk
 from worldenv.case import load_script
 from worldenv.world import Start, UnknownName, Unsupported, WeightsNotFound, fit_path
 from worldenv.worlds.models.control import Keys
@@ -216,12 +216,7 @@ def test_words_refuse_what_no_word_says(name):
         module.compile(CameraPath(integrate(rows), fps=spec.fps))
 
 
-ORDER = ("STAY", "FORWARD", "BACKWARD", "LEFT", "RIGHT") + (
-    "YAW_LEFT",
-    "YAW_RIGHT",
-    "PITCH_UP",
-    "PITCH_DOWN",
-)
+ORDER = tuple(p.name for p in PRIMITIVES)
 
 
 @pytest.mark.parametrize("name", [n for n in CAPTIONED if n not in ("yume", "yume15")])
