@@ -13,7 +13,11 @@ from typing import Any
 
 from worldenv.world import UnknownName, World, WorldEnvError, WorldSpec
 
-WORLDS: dict[str, str] = {"Reference": "worldenv.worlds.reference:make"}
+WORLDS: dict[str, str] = {
+    "Reference": "worldenv.worlds.reference:make",
+    "Panorama": "worldenv.worlds.panorama:make",
+    "Recorded": "worldenv.worlds.recorded:make",
+}
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
 
 
