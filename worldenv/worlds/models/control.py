@@ -26,6 +26,7 @@ __all__ = [
     "Captions",
     "Keys",
     "chunk_lengths",
+    "intrinsic_rows",
     "inverse",
     "sample",
     "spread",
@@ -33,6 +34,11 @@ __all__ = [
 
 LEVEL = 0.05
 """Degrees of roll, and centimetres of height, that a level walk may show by rounding."""
+
+
+def intrinsic_rows(K: np.ndarray) -> tuple[tuple[float, float, float], ...]:
+    """Return intrinsics (3, 3) as three rows of three, as ``WorldSpec.K`` takes them."""
+    return tuple((float(a), float(b), float(c)) for a, b, c in np.asarray(K))
 
 
 def inverse(poses: np.ndarray) -> np.ndarray:
