@@ -1,5 +1,8 @@
 """Every registered model: its spec, its stand-in, and what it says without weights."""
 
+import importlib.util
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -182,3 +185,13 @@ def test_the_list_of_worlds_has_them_all():
     assert found["DreamXWorldMemo-v0"].readiness == "no public weights"
     for name, model in MODELS.items():
         assert found[f"{name}-v0"].licence == model.spec.licence
+
+
+def test_the_page_of_worlds_is_up_to_date():
+    folder = Path(__file__).parents[1] / "docs"
+    spec = importlib.util.spec_from_file_location("make_tables", folder / "make_tables.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (folder / "worlds.md").read_text("utf-8") == module.worlds_page(), (
+        "run 'python docs/make_tables.py'"
+    )
