@@ -320,7 +320,7 @@ class Renderer:
         order = np.argsort(distance, kind="stable")
         order = order[seen[order]]
         coarse = (self.detail == "coarse") | ((self.detail == "auto") & (size[order] < SMALL))
-        table = self._table[order, coarse.astype(np.intp)]
+        table: NDArray[np.int64] = self._table[order, coarse.astype(np.intp)]
         # Only what reaches the near plane can be cut by it.
         near = z[order] - radius[order] <= raster.NEAR
         records = table[:, 1] * (1 + near)
