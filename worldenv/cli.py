@@ -262,15 +262,13 @@ def worlds() -> None:
 
     table = RichTable()
     table.add_column("id", no_wrap=True)
-    for column in ("asked by", "size", "fps", "drive", "state", "frames a step", "degrees"):
+    for column in ("asked by", "drive", "state", "frames a step", "degrees"):
         table.add_column(column)
     table.add_column("licence")
     table.add_column("here", no_wrap=True)
     for entry in entries():
         spec = entry.spec
-        facts = ["-"] * 4
-        if spec is not None:
-            facts = ["{}x{}".format(*spec.size), f"{spec.fps:g}", spec.drive, spec.state]
+        facts = ["-", "-"] if spec is None else [spec.drive, spec.state]
         cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
         # What a licence forbids is told by the page of worlds, and by set-up.
         licence, *rest = re.split("[:;(]", entry.licence)
