@@ -29,6 +29,7 @@ __all__ = [
     "chunk_lengths",
     "follow",
     "hold",
+    "intrinsic_rows",
     "inverse",
     "pinhole",
     "sample",
@@ -53,6 +54,11 @@ def speeds(degrees: float, metres: float) -> dict[str, float]:
 def pinhole(fx: float, fy: float, cx: float, cy: float) -> tuple[tuple[float, float, float], ...]:
     """Return ``WorldSpec.K`` of focal lengths and a principal point in pixels."""
     return ((fx, 0.0, cx), (0.0, fy, cy), (0.0, 0.0, 1.0))
+
+
+def intrinsic_rows(K: np.ndarray) -> tuple[tuple[float, float, float], ...]:
+    """Return intrinsics (3, 3) as three rows of three, as ``WorldSpec.K`` takes them."""
+    return tuple((float(a), float(b), float(c)) for a, b, c in np.asarray(K))
 
 
 def inverse(poses: np.ndarray) -> np.ndarray:
