@@ -806,7 +806,7 @@ def test_a_world_that_takes_one_prompt_an_episode_refuses_another(folders):
     world = module.official(**folders(LINGBOT, ("lingbot-world-base-cam/",)))
     path = path_of(module.MODEL.spec, 5)
     world.reset(start_of(module.MODEL.spec), seed=0, plan=path)
-    with pytest.raises(Unsupported, match="one prompt"):
+    with pytest.raises(Unsupported, match="no prompt between chunks"):
         world.step(path.poses[1:5], "A garden.")
 
 

@@ -242,8 +242,6 @@ class PlannedWorld(ModelWorld):
     def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
         """Return the next frames of what has been generated."""
         assert self._frames is not None
-        if prompt is not None:
-            raise Unsupported(f"{self.model.title} takes one prompt an episode")
         start = self._dealt
         self._dealt += len(poses)
         return self._frames[start : self._dealt], None
