@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from worldenv.camera import CameraPath, walk
+from worldenv.installed import Launch, save
 from worldenv.world import GenerationFailed, Start, UnknownName, Unsupported, WeightsNotFound
+from worldenv.worlds import load_world
 from worldenv.worlds.models.control import chunk_lengths, inverse, whole_steps
 from worldenv.worlds.models.driving import HeldRows, Loop, fit_image, fit_intrinsics, pixels
 
@@ -869,3 +871,16 @@ def test_held_rows_refuse_another_number_of_frames():
     assert rows.repeat(9, 1).shape == (9, 2)
     with pytest.raises(GenerationFailed, match="12 frames where 9"):
         rows.repeat(12, 1)
+
+
+def test_a_model_that_is_set_up_runs_in_a_process_of_its_own(folders, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLDENV_HOME", str(tmp_path / "home"))
+    module = model("lingbot_world")
+    code = LINGBOT["wan/__init__.py"].replace("frames, 4, 6)", "frames, 464, 832)")
+    places = folders({**LINGBOT, "wan/__init__.py": code}, ("lingbot-world-base-cam/",))
+    save("LingBotWorld", Launch(sys.executable, f"{module.__name__}:official", **places))
+    world = load_world("LingBotWorld-v0", steps=20)
+    made, _ = drive(module, world, 9)
+    world.close()
+    assert numbers(made) == list(range(1, 9))
+    assert made[0].shape == (1, 464, 832, 3)
