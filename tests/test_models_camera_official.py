@@ -795,6 +795,15 @@ def test_what_is_not_there_is_named(name, folders):
     world.close()
 
 
+def test_folders_may_be_given_from_where_one_is(folders, tmp_path, monkeypatch):
+    module = model("lingbot_world")
+    folders(LINGBOT, ("lingbot-world-base-cam/",))
+    monkeypatch.chdir(tmp_path)
+    made, _ = drive(module, module.official(repo="repo", weights="weights"), 5)
+    assert numbers(made) == list(range(1, 5))
+    assert Path.cwd() == tmp_path
+
+
 def test_code_that_cannot_be_imported_is_named(folders):
     module = model("lingbot_world")
     places = folders({"README.md": "no code"}, ("lingbot-world-base-cam/",))

@@ -293,6 +293,8 @@ class Loop:
         made = self._made.get()
         if isinstance(made, BaseException):
             self._over = True
+            if isinstance(made, GenerationFailed):
+                raise made
             raise GenerationFailed(f"the model broke: {type(made).__name__}: {made}") from made
         return np.asarray(made)
 

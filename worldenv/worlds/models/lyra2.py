@@ -128,12 +128,13 @@ class Official(ModelWorld):
             # Each chunk adds its number to it.
             self._lyra.args.seed = seed
             width, height = SPEC.size
+            nominal = SPEC.intrinsics()
             seeded = self._lyra.seed_model_from_values(
                 images_np=image[None],
                 depths_np=None,
                 masks_np=None,
                 world_to_cameras_np=np.eye(4)[None],
-                focal_lengths_np=np.array([[self._K[0, 0], self._K[1, 1]]]),
+                focal_lengths_np=np.array([[nominal[0, 0], nominal[1, 1]]]),
                 principal_point_rel_np=np.array([[0.5, 0.5]]),
                 resolutions=np.array([[width, height]]),
                 request_id="worldenv",
@@ -212,5 +213,5 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder of the weights, laid out as in the recipe.
         options: Options of the model.
     """
-    world: World = Official(Path(repo), Path(weights), options)
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
     return world

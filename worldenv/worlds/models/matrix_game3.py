@@ -123,6 +123,7 @@ MODEL = Model(
     decode=decode,
     quantum=QUANTUM,
     control="keys",
+    # 0 steps are as many as the weights want: 3 distilled, 50 for the base.
     options={
         "base": False,
         "steps": 0,
@@ -267,5 +268,5 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder of the weights, laid out as in the recipe.
         options: Options of the model.
     """
-    world: World = Official(Path(repo), Path(weights), options)
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
     return world

@@ -250,5 +250,5 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder of the weights, laid out as in the recipe.
         options: Options of the model.
     """
-    world: World = Official(Path(repo), Path(weights), options)
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
     return world

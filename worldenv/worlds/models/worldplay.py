@@ -179,6 +179,7 @@ MODEL = Model(
     compile=compile,
     decode=decode,
     quantum=Quantum(frames=STRIDE),
+    # 0 steps are as many as the weights want: 4 distilled, 50 not.
     options={"few_step": True, "steps": 0, "negative_prompt": ""},
     verified=CHECKED,
 )
@@ -285,5 +286,5 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder of the weights, laid out as in the recipe.
         options: Options of the model.
     """
-    world: World = Official(Path(repo), Path(weights), options)
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
     return world
