@@ -212,7 +212,7 @@ def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, monkeypatch):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     module = model("worldplay_wan")
-    world = module.official(**folders(WAN, WAN_WEIGHTS), use_memory=False)
+    world = module.official(**folders(WAN, WAN_WEIGHTS), window=20)
     made, path = drive(module, world, 30)
     assert [len(frames) for frames in made] == [1, 12, 16, 16]
     assert numbers(made) == list(range(1, 45))
@@ -226,7 +226,8 @@ def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, monkeypatch):
         )
         assert call["Ks"].shape == (1, 4, 3, 3)
         assert call["action"].tolist() == [[0, 1, 1, 1] if i == 0 else [1] * 4]
-        assert call["image_there"] and call["use_memory"] is False
+        assert call["image_there"] and call["use_memory"] is True
+        assert call["context_window_length"] == 20
         assert (call["height"], call["width"], call["num_frames"]) == (704, 1280, 961)
         assert call["few_step"] is True and call["guidance_scale"] == 1.0
     drive(module, world, 2)

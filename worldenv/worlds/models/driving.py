@@ -33,6 +33,7 @@ from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 __all__ = [
     "CHECKED",
     "RECORDED",
+    "TINY",
     "HeldRows",
     "Loop",
     "PlannedWorld",
@@ -46,6 +47,12 @@ __all__ = [
     "seed_all",
 ]
 
+
+TINY = (
+    "official loop run on the CPU by its adapter with tiny random or stubbed networks, where it saw "
+    "the control that was meant; never run with its weights by us"
+)
+"""``Model.verified`` of models whose official loop has been run by the adapter."""
 
 CHECKED = (
     "control compared with the official functions; adapter run against a recording stand-in of the "

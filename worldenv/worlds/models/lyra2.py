@@ -24,7 +24,7 @@ from worldenv.world import GenerationFailed, Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import inverse, speeds
 from worldenv.worlds.models.driving import (
-    RECORDED,
+    TINY,
     at_repo,
     chosen_options,
     fit_image,
@@ -90,7 +90,7 @@ MODEL = Model(
     },
     # Without updates only the first image stays in the memory of depths; recent frames remain.
     context={"fov": {"update_cache": True}, "sliding": {"update_cache": False}},
-    verified=RECORDED,
+    verified=TINY,
 )
 
 

@@ -43,7 +43,7 @@ SPEC = dataclasses.replace(
     K=pinhole(worldplay.K_SHARE[0] * 1280, worldplay.K_SHARE[1] * 704, 640.0, 352.0),
     fps=16.0,
     drive="stream",
-    context_policies=("fov", "sliding"),
+    context_policies=("fov", "full"),
 )
 
 
@@ -64,10 +64,10 @@ MODEL = Model(
     compile=compile,
     decode=decode,
     quantum=Quantum(frames=worldplay.STRIDE),
-    options={"use_memory": True, "window": 16, "max_frames": 961, "negative_prompt": ""},
-    # Retrieval looks for the nearest views once the window is full; without it only the window is
-    # kept.
-    context={"fov": {"use_memory": True}, "sliding": {"use_memory": False}},
+    options={"window": 16, "max_frames": 961, "negative_prompt": ""},
+    # From ``window`` latent frames on the nearest views are looked for; until then all are kept.
+    # The official switch that turns the memory off breaks at the second chunk.
+    context={"fov": {"window": 16}, "full": {"window": 1_000_000}},
     verified=CHECKED,
 )
 
@@ -121,7 +121,7 @@ class Official(ModelWorld):
             "first_chunk_size": CHUNK,
             "return_dict": False,
             "image_path": file,
-            "use_memory": self.chosen["use_memory"],
+            "use_memory": True,
             "context_window_length": self.chosen["window"],
         }
         return image[None], None
