@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -306,18 +307,50 @@ def check_world(
         sys.exit(1)
 
 
-@app.command()
-def suites() -> None:
+suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
+app.add_typer(suites, name="suites", invoke_without_command=True)
+
+
+@suites.callback(invoke_without_command=True)
+def suites_default(context: typer.Context) -> None:
+    """List the built-in suites, or show one's cases."""
+    if context.invoked_subcommand is None:
+        list_suites()
+
+
+@suites.command("list")
+def list_suites() -> None:
     """List the built-in suites with their cases and scripts."""
     from worldenv.case import load_suite
     from worldenv.worlds.reference.cases import SUITES
 
-    table = RichTable("suite", "cases", "items", "scripts")
+    table = RichTable("suite", "cases", "items", "categories", "scripts")
     for name in SUITES:
         suite = load_suite(name)
         scripts = sorted({item.script.split(":")[1] for item in suite})
-        table.add_row(name, str(len(suite.cases)), str(len(suite)), ", ".join(scripts))
+        counts = Counter(case.category for case in suite.cases.values())
+        kinds = ", ".join(f"{category} {count}" for category, count in counts.items())
+        table.add_row(name, str(len(suite.cases)), str(len(suite)), kinds, ", ".join(scripts))
     console.print(table)
+
+
+@suites.command("show")
+def show_suite(
+    suite: Annotated[str, typer.Argument(help="Suite id.")],
+    case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
+    cases: Annotated[int | None, typer.Option("--cases", help="Only the first N cases.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="HTML file; without: SUITE.html here.")
+    ] = None,
+) -> None:
+    """Draw a contact sheet: the first view of every case, its targets outlined."""
+    from worldenv.case import load_suite
+    from worldenv.report.sheet import write_sheet
+
+    chosen = load_suite(suite).select(case or cases)
+    with progress_bar({suite: len(chosen.cases)}, "views") as advance:
+        path = write_sheet(chosen, out or Path(f"{suite}.html"), lambda name: advance(name, 1))
+    console.print(f"Contact sheet: {escape(str(path))}", soft_wrap=True)
 
 
 @app.command()
