@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from worldenv.case import Case, Item, Suite, Target, load_suite
+from worldenv.case import Case, Item, Suite, Target
 from worldenv.report.sheet import outlined, write_sheet
 from worldenv.store import StoreError
 
@@ -38,7 +38,7 @@ def test_a_sheet_holds_every_case_and_escapes_its_names(tmp_path):
 
 def test_a_sheet_that_cannot_be_written_says_so(tmp_path):
     (tmp_path / "file").write_text("")
-    suite = load_suite("worldmembench").select(1)
-    one = Suite(suite.id, suite.benchmark, (Item(Case("x/a"), "worldmembench:lrlr"),))
-    with pytest.raises(StoreError, match="part of the path is a file"):
+    case = Case("x/a", scene={"family": "plain", "seed": 1})
+    one = Suite("x", "worldmembench", (Item(case, "worldmembench:lrlr"),))
+    with pytest.raises(StoreError, match="a file is in the way"):
         write_sheet(one, tmp_path / "file" / "sheet.html")

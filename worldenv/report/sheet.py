@@ -134,6 +134,6 @@ def _figure(case: Case, frame: NDArray[np.uint8], scripts: Sequence[str]) -> str
         f"{where.get('family', '')} {where.get('seed', '')}, {where.get('view') or 'first view'}"
     )
     return (
-        f"<figure>{thumbnail(frame, SIDE)}<figcaption><b>{escape(case.id.partition('/')[2])}</b>{names}<br>"
+        f"<figure>{thumbnail(frame, SIDE)}<figcaption><b>{name}</b>{names}<br>"
         f"{escape(place)}<br>{escape(', '.join(scripts))}</figcaption></figure>"
     )
