@@ -129,6 +129,7 @@ def _figure(case: Case, frame: NDArray[np.uint8], scripts: Sequence[str]) -> str
         f"<i style='color:{PALETTE[k % len(PALETTE)]}'>{escape(name)}</i>"
         for k, (name, _) in enumerate(_marked(case))
     )
+    name = escape(case.id.partition("/")[2])
     where = case.scene or {}
     place = (
         f"{where.get('family', '')} {where.get('seed', '')}, {where.get('view') or 'first view'}"
