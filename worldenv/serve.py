@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from worldenv.camera import WorldEnvError
 from worldenv.inference import Driver, Inference, say
 from worldenv.ranks import PIPES, Ranks, follow
-from worldenv.session import Desk, attend
+from worldenv.session import Desk, attend, keep_alive
 from worldenv.vendored.websockets.sync.server import Server, ServerConnection, serve
 from worldenv.wire import PROTOCOL, Limits, decode, request_limits
 from worldenv.world import Unsupported, World
@@ -132,6 +132,7 @@ class _Server:
     def handle(self, connection: ServerConnection) -> None:
         """Attend to a connection until it ends."""
         assert self.desk is not None
+        keep_alive(connection.socket)
         with self.lock:
             self.connections += 1
         try:
@@ -248,8 +249,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 origins=[None],
                 process_request=server.admit,
                 max_size=desk.limits.message,
-                ping_interval=20,
-                ping_timeout=120,
+                ping_interval=None,
                 close_timeout=2,
                 logger=logger,
             )

@@ -262,6 +262,12 @@ class RemoteWorld:
         except ServerLost as error:
             self._lose()
             raise self._with_log(error) from None
+        except WorldEnvError:
+            raise
+        except BaseException:
+            # Interrupted within an answer: what comes next could not be told apart.
+            self._lose()
+            raise
 
     def _lose(self) -> None:
         if self._line is not None:
