@@ -297,7 +297,8 @@ def _end(server: _Server, listener: Optional[Server]) -> int:
 
 
 def _watch_input(stop: threading.Event) -> None:
-    while sys.stdin.buffer.read(1):
+    # Not through sys.stdin, whose lock must not be held when the interpreter ends.
+    while os.read(0, 4096):
         pass
     stop.set()
     # A model that holds the interpreter cannot keep the process alive for long.

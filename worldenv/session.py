@@ -282,11 +282,6 @@ class _Client:
                 self.working = time.monotonic()
                 try:
                     message = decode(raw, self.desk.limits)
-                except WireError as error:
-                    # What follows on such a connection cannot be trusted either.
-                    self._give(encode("error", write_error(error)))
-                    return
-                try:
                     if message.kind == "close":
                         return
                     self._answer(bytes(raw) if isinstance(raw, bytes) else b"", message)
@@ -301,7 +296,8 @@ class _Client:
             pass
         finally:
             self.working = None
-            self._follow(encode("leave"))
+            if not self.desk.failed:
+                self._follow(encode("leave"))
 
     def _answer(self, raw: bytes, message: Message) -> None:
         kind = message.kind

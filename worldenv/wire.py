@@ -10,6 +10,7 @@ instances, the bulk of them, are an array of numbers of their own.
 This module is packed into the world server (see ``world``).
 """
 
+import contextlib
 import itertools
 import json
 import math
@@ -325,9 +326,10 @@ def _write_states(states: Sequence[Any], memo: Memo) -> Tuple[np.ndarray, np.nda
             places[id(state)] = len(given)
             given.append(state)
         index.append(places[id(state)])
-    if memo.key == (index, given):
-        written: Tuple[np.ndarray, np.ndarray] = memo.value
-        return written
+    with contextlib.suppress(ValueError):  # an array in a state cannot be compared as a whole
+        if memo.key == (index, given):
+            written: Tuple[np.ndarray, np.ndarray] = memo.value
+            return written
     poses: List[Any] = []
     unique = [_without_poses(state, poses) for state in given]
     try:

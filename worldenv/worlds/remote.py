@@ -112,7 +112,7 @@ class RemoteWorld:
     ) -> None:
         if isinstance(address, str):
             address = [part.strip() for part in address.split(",")]
-        if not address or not all(isinstance(part, str) for part in address):
+        if not isinstance(address, Sequence) or not address or not all(isinstance(part, str) for part in address):
             raise Unsupported(f"expected the address of a server, ws://host:port, got {address!r}")
         self._set_up(token, silence)
         self._addresses = [read_address(part) for part in address]
