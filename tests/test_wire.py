@@ -38,7 +38,12 @@ def chunk(n=4):
     world = toy_world.make(size=(32, 24))
     world.reset(Start(), seed=1, plan=None)
     made = world.step(poses)
-    pose = [[0.1, 0.2, 0.3, 1 / 3], [0.0, 1.0, 0.0, -2.5], [0.0, 0.0, 1.0, 1e-17], [0.0, 0.0, 0.0, 1.0]]
+    pose = [
+        [0.1, 0.2, 0.3, 1 / 3],
+        [0.0, 1.0, 0.0, -2.5],
+        [0.0, 0.0, 1.0, 1e-17],
+        [0.0, 0.0, 0.0, 1.0],
+    ]
     shared = {"instances": {7: {"category": "chair", "variant": 2, "pose": pose}}, "event": None}
     event = {"name": "fall", "progress": 0.1}
     states = (shared, shared, {"instances": {7: {"pose": [[1, 2]]}}, "event": event}, shared)[:n]
@@ -140,14 +145,22 @@ def test_a_path_arrives_bit_for_bit(rows, fps, data):
     phase = st.sampled_from([None, "V", "D1", "R1", "D2", "H"])
     n = len(poses)
     phases = data.draw(st.none() | st.lists(phase, min_size=n, max_size=n))
-    path = CameraPath(poses, fps=fps, phases=None if phases is None else tuple(phases), notes=("n",))
+    path = CameraPath(
+        poses, fps=fps, phases=None if phases is None else tuple(phases), notes=("n",)
+    )
     read = wire.read_path(sent(encode("reset", *wire.write_path(path)), REQUEST))
     assert read == path and read.notes == path.notes
     assert wire.read_path(sent(encode("reset", *wire.write_path(None)))) is None
 
 
 def test_a_start_arrives():
-    scene = {"family": "interior", "seed": np.int64(3), "view": "a", "event": None, "doses": (1, 2.5)}
+    scene = {
+        "family": "interior",
+        "seed": np.int64(3),
+        "view": "a",
+        "event": None,
+        "doses": (1, 2.5),
+    }
     image = np.arange(24 * 32 * 3, dtype=np.uint8).reshape(24, 32, 3)
     start = Start(image, "a röom", np.eye(3), scene)
     read = wire.read_start(sent(encode("reset", *wire.write_start(start)), REQUEST))
@@ -266,8 +279,17 @@ def test_what_is_no_message_is_refused(message):
 
 @pytest.mark.parametrize(
     "states",
-    [b"[[0],[NaN]]", b"[[0],[{}]", b"[[1],[{}]]", b"[0]", b"[[true],[{}]]", b"\xff", b"[" * 5000,
-     b"[[0],[" + b"9" * 5000 + b"]]", b'[[0],[{"instances":{"1":{"pose":null}}}]]'],
+    [
+        b"[[0],[NaN]]",
+        b"[[0],[{}]",
+        b"[[1],[{}]]",
+        b"[0]",
+        b"[[true],[{}]]",
+        b"\xff",
+        b"[" * 5000,
+        b"[[0],[" + b"9" * 5000 + b"]]",
+        b'[[0],[{"instances":{"1":{"pose":null}}}]]',
+    ],
 )
 def test_states_that_are_none_are_refused(states):
     raw = b"".join(encode("chunk", {}, {"truth.state": np.frombuffer(states, np.uint8)}))

@@ -19,7 +19,7 @@ from worldenv.wire import (
     read_text,
     read_whole,
 )
-from worldenv.world import Chunk, GenerationFailed, Unsupported, World, WorldEnvError, check_chunk
+from worldenv.world import Chunk, GenerationFailed, Unsupported, World, check_chunk
 
 __all__ = ["Driver", "Inference", "read_numbers", "say"]
 

@@ -40,15 +40,16 @@ class ServerBusy(GenerationFailed):
     """Another client has the world, and this one was not to wait."""
 
 
-def read_address(address: str) -> str:
+def read_address(address: Any) -> str:
     """Return an address as ``ws://host:port``.
 
     Raises:
         Unsupported: it is something else.
     """
-    text = address if "://" in address else f"ws://{address}"
+    text = str(address) if "://" in str(address) else f"ws://{address}"
     scheme, _, rest = text.partition("://")
-    if scheme not in ("ws", "wss") or not rest or any(c.isspace() for c in rest) or "@" in rest:
+    bad = not rest or any(c.isspace() for c in rest) or "@" in rest
+    if scheme not in ("ws", "wss") or bad:
         raise Unsupported(f"{address!r} is no address of a server; expected ws://host:port")
     return text
 

@@ -56,9 +56,7 @@ def export(file: str | Path, adapter: str = "") -> Path:
     if adapter.endswith(".py"):
         place, separator, factory = adapter, ":", "make"
     if adapter and (not separator or not re.fullmatch(r"[A-Za-z_]\w*", factory)):
-        raise Unsupported(
-            f"--adapter {adapter!r} is neither module:factory nor file.py:factory"
-        )
+        raise Unsupported(f"--adapter {adapter!r} is neither module:factory nor file.py:factory")
     try:
         if place.endswith(".py"):
             contents["worldenv_adapter.py"] = Path(place).read_bytes()

@@ -21,7 +21,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 import numpy as np
 
 from worldenv.camera import CameraPath, InvalidPath, WorldEnvError
-from worldenv.vendored.msgpack.fallback import Packer, Unpacker
+from worldenv.vendored.msgpack import fallback
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -57,10 +57,13 @@ __all__ = [
     "write_start",
 ]
 
+# The library has no types.
+_msgpack: Any = fallback
+
 PROTOCOL = 1
 """Version of the format; both ends must have the same."""
 
-DTYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32, "f8": np.float64}
+DTYPES: Dict[str, Any] = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32, "f8": np.float64}
 TRUTH_ARRAYS = {"pose": ("f8", "f4"), "depth": ("f4", "f8"), "ids": ("u2",)}
 
 _HEAD = struct.Struct("<2sBBI")
@@ -168,14 +171,12 @@ def encode(
         named[_STATE], named[_STATE_POSES] = _write_states(states, memo or Memo())
     entries, parts = [], []
     for name, array in named.items():
-        entries.append(
-            "{}:{}:{}".format(name, _code(name, array), ",".join(map(str, array.shape)))
-        )
+        entries.append("{}:{}:{}".format(name, _code(name, array), ",".join(map(str, array.shape))))
         parts.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     header: Dict[str, Any] = {"kind": kind, "arrays": " ".join(entries)}
     header.update(fields or {})
     try:
-        packed = Packer(use_bin_type=True).pack(header)
+        packed = _msgpack.Packer(use_bin_type=True).pack(header)
     except (TypeError, ValueError, OverflowError) as error:
         raise WireError("a message of kind {!r} holds {}".format(kind, error)) from error
     pieces: List[Any] = []
@@ -235,8 +236,10 @@ def decode(message: Any, limits: Limits, memo: Optional[Memo] = None) -> Message
         if name in arrays or end > len(message):
             raise WireError("array {!r} of a message does not fit into it".format(name))
         count = size // np.dtype(dtype).itemsize
-        arrays[name] = np.frombuffer(message, dtype, count, begin).reshape(shape) if count else (
-            np.zeros(shape, dtype)
+        arrays[name] = (
+            np.frombuffer(message, dtype, count, begin).reshape(shape)
+            if count
+            else (np.zeros(shape, dtype))
         )
     if end != len(message):
         raise WireError("a message has {} bytes beyond its arrays".format(len(message) - end))
@@ -259,7 +262,7 @@ def _code(name: str, array: np.ndarray) -> str:
 
 
 def _read_header(data: bytes) -> Dict[str, Any]:
-    unpacker = Unpacker(
+    unpacker = _msgpack.Unpacker(
         raw=False,
         strict_map_key=False,
         max_buffer_size=len(data),
@@ -305,7 +308,7 @@ def _check_plain(value: Any, depth: int) -> None:
         raise WireError("a message holds a {}".format(type(value).__name__))
 
 
-def _read_entry(item: str) -> Tuple[str, Type[np.generic], Tuple[int, ...]]:
+def _read_entry(item: str) -> Tuple[str, Any, Tuple[int, ...]]:
     found = _ENTRY.match(item)
     if found is None:
         raise WireError("an array of a message is described wrongly")
@@ -397,9 +400,7 @@ def _read_states(
     if poses.shape[1:] != (4, 4) or not np.isfinite(poses).all():
         raise WireError("the poses of states must be finite (n, 4, 4)")
     try:
-        index, unique = json.loads(
-            key[0].decode("utf-8"), parse_int=_whole, parse_constant=_refuse
-        )
+        index, unique = json.loads(key[0].decode("utf-8"), parse_int=_whole, parse_constant=_refuse)
         numbers = poses.tolist()[::-1]
         states = [_whole_state(state, numbers) for state in unique]
         if numbers:
@@ -495,17 +496,21 @@ def read_poses(message: Message, key: str = "poses") -> np.ndarray:
     """
     poses = message.arrays.get(key)
     if poses is None or poses.ndim != 3 or poses.shape[1:] != (4, 4) or not len(poses):
-        raise WireError("{} must be (n, 4, 4), got {}".format(key, np.shape(poses)))
+        raise WireError("{} must be (n, 4, 4), got {}".format(key, _shape(poses)))
     if poses.dtype not in (np.float64, np.float32) or not np.isfinite(poses).all():
         raise WireError("{} must be finite floats".format(key))
     return poses
+
+
+def _shape(array: Optional[np.ndarray]) -> str:
+    return "none" if array is None else str(array.shape)
 
 
 def write_path(path: Optional[CameraPath]) -> Tuple[Dict[str, Any], Arrays]:
     """Return a path as fields and arrays; phases are written as runs."""
     if path is None:
         return {"plan": None}, {}
-    phases = None
+    phases: Optional[List[List[Any]]] = None
     if path.phases is not None:
         phases = []
         for phase in path.phases:
@@ -542,9 +547,7 @@ def read_path(message: Message) -> Optional[CameraPath]:
         raise WireError("the plan of a message is wrong: {}".format(error)) from error
 
 
-def write_chunk(
-    chunk: Chunk, fields: Mapping[str, Any], memo: Optional[Memo] = None
-) -> List[Any]:
+def write_chunk(chunk: Chunk, fields: Mapping[str, Any], memo: Optional[Memo] = None) -> List[Any]:
     """Return a chunk as the pieces of a message of kind ``chunk``.
 
     Raises:
@@ -573,7 +576,7 @@ def read_chunk(message: Message) -> Chunk:
     """
     frames, poses = message.arrays.get("frames"), read_poses(message)
     if frames is None or frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3:
-        raise WireError("frames must be uint8 (n, h, w, 3), got {}".format(np.shape(frames)))
+        raise WireError("frames must be uint8 (n, h, w, 3), got {}".format(_shape(frames)))
     n = len(frames)
     if len(poses) != n:
         raise WireError("a chunk has {} poses beside {} frames".format(len(poses), n))
