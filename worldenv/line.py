@@ -67,6 +67,7 @@ class Line:
         spec: The world's spec.
         snapshots: Whether the world keeps snapshots.
         device: What the world runs on, as it says itself.
+        options: What the world was made with, as its server says.
 
     Raises:
         ServerLost: there is no server, or it refuses, or speaks another version.
@@ -96,6 +97,8 @@ class Line:
         self.snapshots = welcome.fields.get("snapshots") is True
         device = welcome.fields.get("device")
         self.device = device if isinstance(device, str) else "unknown"
+        options = welcome.fields.get("options")
+        self.options: dict[str, Any] = options if isinstance(options, dict) else {}
         self._limits = reply_limits(self.spec)
 
     def _refusal(self, status: int) -> str:

@@ -100,6 +100,8 @@ class _Server:
         self.desk: Optional[Desk] = None
         options = parse_options(arguments.world_option)
         name = arguments.world
+        # Where the model lies on this machine is nobody's business.
+        self.told = {k: v for k, v in options.items() if k not in ("repo", "weights")}
         self.ranks = Ranks(command, arguments.nproc, self.fail) if arguments.nproc > 1 else None
         self.inference = Inference(lambda: load_world(name, **options), self.ranks, self.fail)
 
@@ -235,7 +237,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
         if driver is None:
             return _end(server, None)
         spec = driver.world.spec
-        desk = Desk(server.inference, driver, server.ranks, server.fail, chosen.idle)
+        desk = Desk(server.inference, driver, server.ranks, server.fail, chosen.idle, server.told)
         server.desk = desk
         logger = logging.getLogger("worldenv.serve")
         # What clients do wrong is answered to them; the headers would hold the token.

@@ -55,6 +55,7 @@ class Desk:
         fail: Ends the server, for the reason given.
         idle: Seconds without a request after which a client must give way to one that waits; 0
             means never.
+        options: What the world was made with, as clients are told.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Desk:
         ranks: Optional[Ranks],
         fail: Callable[[str], None],
         idle: float,
+        options: Dict[str, Any],
     ) -> None:
         self.inference = inference
         self.spec = driver.world.spec
@@ -75,6 +77,7 @@ class Desk:
         self._ranks = ranks
         self._end = fail
         self._idle = idle
+        self._options = options
         self._began = time.monotonic()
         self._changed = threading.Condition()
         self._waiting: List["_Client"] = []
@@ -95,6 +98,7 @@ class Desk:
             "spec": write_spec(self.spec),
             "snapshots": self._driver.snapshots,
             "device": None if device is None else str(device),
+            "options": self._options,
         }
 
     def health(self) -> Dict[str, Any]:

@@ -49,6 +49,11 @@ def check_workers(settings: Settings, workers: int) -> None:
             "A World object cannot be sent to worker processes; name it as 'file.py:factory', or "
             "use workers=1."
         )
+    if 0 < settings.servers < workers:
+        raise WorldEnvError(
+            f"{workers} workers need as many servers, got {settings.servers}; start more and list "
+            "them in addresses, or use fewer workers."
+        )
 
 
 def perform_all(
@@ -98,10 +103,12 @@ _LAST_SECONDS = 10
 
 
 def default_workers(settings: Settings, episodes: int) -> int:
-    """Return how many processes a run uses unless told: the cores for Reference-v0, else one.
+    """Return how many processes a run uses unless told: one a server, else the cores or one.
 
     A model on a GPU fills it by itself; the reference world leaves other cores idle.
     """
+    if settings.servers:
+        return max(1, min(settings.servers, episodes))
     if not settings.is_reference:
         return 1
     return max(1, min(len(os.sched_getaffinity(0)), episodes, _MOST_WORKERS))
@@ -177,7 +184,12 @@ class Stage:
         return self.settings.world
 
     def options(self, control: str) -> dict[str, Any]:
-        """Return the world options of a control: those of the run, with the control's faults."""
+        """Return the world options of a control: those of the run, with the control's faults.
+
+        Those of a remote world are its server's.
+        """
+        if not control and self.settings.is_remote:
+            return dict(getattr(self.world(""), "served", {}))
         if not control:
             return self.settings.world_options
         shared = self.settings.world_options if self.settings.is_reference else {}

@@ -124,6 +124,8 @@ class RemoteWorld:
         self._open = False
         self._index = 0
         self._dropped: list[int] = []
+        # Part of what a run is known by, so it outlives the connection.
+        self._told: tuple[dict[str, Any], str] | None = None
         if spec is None:
             self._line = self._connect()
             spec = self._line.spec
@@ -160,9 +162,20 @@ class RemoteWorld:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
+    def served(self) -> dict[str, Any]:
+        """What the server's world was made with; connects where that was never done."""
+        return dict(self._known()[0])
+
+    @property
     def device(self) -> str:
-        """What the server's world runs on, as far as is known."""
-        return "unknown" if self._line is None else self._line.device
+        """What the server's world runs on; connects where that was never done."""
+        return self._known()[1]
+
+    def _known(self) -> tuple[dict[str, Any], str]:
+        if self._told is None:
+            self._line = self._connect()
+        assert self._told is not None
+        return self._told
 
     def reset(self, start: Start, *, seed: int, plan: CameraPath | None = None) -> Chunk:
         """Begin an episode; connect, and wait for the world to be free, where needed.
@@ -266,8 +279,9 @@ class RemoteWorld:
         process, self._process = self._process, None
         if process is None:
             return error
-        process.stop()
-        return ServerLost(f"{error}. {process.last_words()}")
+        lost = ServerLost(f"{error}. {process.last_words()}")
+        process.stop(patience=1.0)
+        return lost
 
     def _session(self) -> None:
         """Make sure that this client has the world of a server."""
@@ -294,7 +308,7 @@ class RemoteWorld:
                 try:
                     if line.address != address:
                         line.close()
-                        line = self._line = Line(address, self._token, self._silence)
+                        line = self._line = self._meet(address, self._token)
                         self._check_spec(line)
                     line.open(False)
                     return
@@ -317,17 +331,22 @@ class RemoteWorld:
                 self._process = start(*self._launch)
                 weakref.finalize(self, self._process.stop)
             try:
-                return Line(self._process.address, self._process.token, self._silence)
+                return self._meet(self._process.address, self._process.token)
             except ServerLost as error:
                 raise self._with_log(error) from None
         last: ServerLost | None = None
         for address in self._addresses:
             try:
-                return Line(address, self._token, self._silence)
+                return self._meet(address, self._token)
             except ServerLost as error:
                 last = error
         assert last is not None
         raise last
+
+    def _meet(self, address: str, token: str | None) -> Line:
+        line = Line(address, token, self._silence)
+        self._told = line.options, line.device
+        return line
 
     def _check_spec(self, line: Line) -> None:
         spec = self.__dict__.get("spec", line.spec)
