@@ -55,6 +55,8 @@ class Wayward(toy_world.ToyWorld):
 
     def _hang(self):
         os.kill(os.getpid(), signal.SIGSTOP)
+        # The system may need a moment to stop all threads.
+        time.sleep(0.5)
 
     def _refuse(self):
         raise Unsupported("the toy was told to refuse")

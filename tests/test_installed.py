@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 import remote_worlds
 from remote_worlds import serving
-from test_remote import POSES, running, walked
+from test_remote import POSES, walked
 from test_wire import assert_equal
 
-from worldenv import installed, prepare
+from worldenv import cli, installed, prepare
 from worldenv.installed import InvalidSetup, Launch
 from worldenv.pack import export
 from worldenv.recipe import InvalidRecipe, load_recipe, read_recipe, recipe_names
@@ -95,20 +95,27 @@ def image():
     return np.random.default_rng(0).integers(0, 99, (24, 32, 3)).astype(np.uint8)
 
 
-def command(*words, **environment):
-    return subprocess.run(
-        [sys.executable, "-m", "worldenv.cli", *words],
-        env={**os.environ, "PYTHONPATH": remote_worlds.python_path(), **environment},
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
+@pytest.fixture
+def command(monkeypatch, capsys):
+    """Run the command line here; return its exit code and what it printed."""
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["worldenv", *words])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        return code, " ".join("".join(capsys.readouterr()).split())
+
+    return run
 
 
 def old_pythons():
-    """Return interpreters of Python 3.9 that have numpy, or say why there is none."""
+    """Return interpreters of Python 3.9 that have numpy; the one that is named must be one."""
     found = []
-    for candidate in (os.environ.get("WORLDENV_OLD_PYTHON", ""), "python3.9", "pypy3"):
+    named = os.environ.get("WORLDENV_OLD_PYTHON")
+    for candidate in [named] if named else ["python3.9", "pypy3"]:
         path = shutil.which(candidate) if candidate else None
         if path is None:
             continue
@@ -198,6 +205,7 @@ def test_the_log_of_a_server_that_fails_is_shown(adapter):
     world.reset(Start(image=image()), seed=0)
     with pytest.raises(ServerLost, match=r"exit code 9(.|\n)*the model says why"):
         world.step(POSES[1:2])
+    assert len(world.reset(Start(image=image()), seed=0).frames) == 1, "it was not started anew"
     world.close()
     with pytest.raises(ServerLost, match="cannot be started"):
         RemoteWorld.launched(launch(adapter, python="/no/python"), "Old")
@@ -259,6 +267,7 @@ def test_the_file_runs_where_only_numpy_is(python, adapter, tmp_path):
     if python == "old":
         candidates = old_pythons()
         if not candidates:
+            assert "WORLDENV_OLD_PYTHON" not in os.environ
             pytest.skip("no Python 3.9 with numpy: WORLDENV_OLD_PYTHON names none")
         python = candidates[0]
     place = tmp_path / "elsewhere"
@@ -330,7 +339,10 @@ def fake(folder, adapter):
 
 
 def test_an_environment_is_made_step_by_step_and_goes_on_where_it_broke(tmp_path, adapter):
-    # pip is not to reach for the network here: the step that calls it is a local no-op.
+    base = tmp_path / "base"
+    base.write_text(f'#!/bin/sh\nmkdir -p "$3/bin" && ln -s {sys.executable} "$3/bin/python"\n')
+    base.chmod(0o755)
+    # pip is not to reach for the network here.
     recipe = fake(tmp_path, adapter)
     folder = tmp_path / "env folder"
     local = [s for s in prepare.steps(recipe, folder) if "pip" not in s.command]
@@ -343,11 +355,11 @@ def test_an_environment_is_made_step_by_step_and_goes_on_where_it_broke(tmp_path
     try:
         said = []
         with pytest.raises(InvalidSetup, match=r"needed(.|\n)*goes on from here"):
-            prepare.create(recipe, folder, said.append)
+            prepare.create(recipe, folder, said.append, str(base))
         assert len(said) == 3 and "-m venv" in said[0]
         (folder / "needed").touch()
         said.clear()
-        made = prepare.create(recipe, folder, said.append)
+        made = prepare.create(recipe, folder, said.append, str(base))
         assert [line.startswith("# done before") for line in said] == [True, True, False]
     finally:
         prepare.steps = steps
@@ -356,10 +368,9 @@ def test_an_environment_is_made_step_by_step_and_goes_on_where_it_broke(tmp_path
     assert "$ " in (folder / "setup.log").read_text()
 
 
-def test_setup_checks_before_it_saves(home, adapter, tmp_path):
-    done = command("setup", "Old", "--python", sys.executable, "--adapter", adapter)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "The server of Old answers" in done.stdout and "Saved" in done.stdout
+def test_setup_checks_before_it_saves(home, adapter, command):
+    code, said = command("setup", "Old", "--python", sys.executable, "--adapter", adapter)
+    assert code == 0 and "The server of Old answers" in said and "Saved" in said
     assert installed.saved("Old").adapter == adapter
     for words, text in (
         (("--python", "/no/python"), "does not run"),
@@ -369,47 +380,48 @@ def test_setup_checks_before_it_saves(home, adapter, tmp_path):
         (("--python", sys.executable, "--env", "A"), "NAME=value"),
         ((), "--python is missing"),
     ):
-        done = command("setup", "Newer", "--adapter", adapter, *words)
-        assert done.returncode == 2 and text in done.stderr, done.stderr
-        assert "Traceback" not in done.stderr
+        code, said = command("setup", "Newer", "--adapter", adapter, *words)
+        assert code == 2 and text in said
     assert installed.saved("Newer") is None
     words = ("--python", "/no/python", "--no-check", "--nproc", "2", "--env", "A=b")
-    assert command("setup", "Newer", "--adapter", adapter, *words).returncode == 0
+    assert command("setup", "Newer", "--adapter", adapter, *words)[0] == 0
     assert installed.saved("Newer").nproc == 2
-    done = command("setup", "WorldPlay", "--plan")
-    assert done.returncode == 0 and "tencent/HY-WorldPlay" in done.stdout
-    done = command("setup", "Nothing", "--plan")
-    assert done.returncode == 2 and "Unknown recipe" in done.stderr
+    code, said = command("setup", "WorldPlay", "--plan")
+    assert code == 0 and "tencent/HY-WorldPlay" in said
+    code, said = command("setup", "Nothing", "--plan")
+    assert code == 2 and "Unknown recipe" in said
 
 
-def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter):
+def test_an_interpreter_without_numpy_is_refused(tmp_path):
+    bare = tmp_path / "python"
+    bare.write_text(f'#!/bin/sh\nexec {sys.executable} -S -E "$@"\n')
+    bare.chmod(0o755)
+    with pytest.raises(InvalidSetup, match="numpy"):
+        prepare.check(launch("m:f", python=str(bare)))
+
+
+def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter, command, monkeypatch):
+    monkeypatch.setenv("WORLDENV_TOKEN", "")
     for words, text in (
         ((), "--world is missing"),
-        (("--world", "Nothing-v0"), "Unknown world"),
-        (("--world", "Reference-v0", "--world-option", "x=3"), "Unknown option"),
         (("--world", "Reference-v0", "--adapter", "m:f"), "--adapter belongs to"),
         (("--world", "Reference-v0", "--host", "0.0.0.0"), "give a token"),
         (("--world", "Reference-v0", "--nproc", "0"), "--nproc must be"),
+        (("--world", "Reference-v0", "--token-file", "/no/token"), "/no/token cannot be read"),
     ):
-        done = command("serve", *words, WORLDENV_TOKEN="")
-        assert done.returncode == 2 and text in done.stderr, done.stderr
-        assert "Traceback" not in done.stderr
+        code, said = command("serve", *words)
+        assert code == 2 and text in said
     file = tmp_path / "server.pyz"
-    done = command("serve", "--export", str(file), "--adapter", adapter)
-    assert done.returncode == 0 and zipfile.is_zipfile(file)
-
-
-@pytest.mark.slow
-def test_ranks_run_from_the_file_too(tmp_path):
-    pytest.importorskip("torch")
-    server = export(tmp_path / "server.pyz", str(HERE / "remote_worlds.py") + ":summing")
-    command = [sys.executable, str(server)]
-    # The tests' own modules stand in for a model's repository.
-    with serving(tmp_path, "", "--nproc", "2", command=command) as (address, process):
-        with closing(RemoteWorld(address)) as world:
-            shown = [int(chunk.frames[0, 0, 0, 0]) for chunk in walked(world, 3)]
-            assert shown == [3, 6, 9]
-    assert not running(process)
+    code, said = command("serve", "--export", str(file), "--adapter", adapter)
+    assert code == 0 and str(file) in said and zipfile.is_zipfile(file)
+    done = subprocess.run(
+        [sys.executable, "-m", "worldenv.cli", "serve", "--world", "Nothing-v0"],
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert done.returncode == 2 and "Unknown world" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_walk_through_the_file_is_the_local_walk(tmp_path):

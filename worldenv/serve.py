@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -254,6 +255,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 ping_interval=None,
                 close_timeout=2,
                 logger=logger,
+                family=socket.AF_INET6 if ":" in chosen.host else socket.AF_INET,
             )
         except OSError as error:
             raise Unsupported(

@@ -176,6 +176,12 @@ class Stage:
             self._worlds[control] = self._load(control)
         return self._worlds[control]
 
+    @property
+    def world_name(self) -> str:
+        """Name of the world under test, for records; a remote one also says which it is."""
+        name = self.settings.world_name
+        return f"{name} {self.world('').spec.name}" if self.settings.is_remote else name
+
     def _load(self, control: str) -> World:
         if control:
             return load_world(REFERENCE, **self.options(control))
@@ -305,7 +311,7 @@ class Stage:
             "script": episode.item.script,
             "seed": episode.seed,
             "control": episode.control,
-            "world": REFERENCE if episode.control else self.settings.world_name,
+            "world": REFERENCE if episode.control else self.world_name,
             "profile": self.settings.profile,
         }
 

@@ -143,7 +143,7 @@ def reply_limits(spec: WorldSpec) -> Limits:
     width, height = spec.size
     n = max(spec.chunk, spec.first_chunk, spec.reset_frames)
     # A frame is 3 bytes a pixel, its depth up to 8, its ids 2; a pose twice 128 bytes.
-    state = (1 << 20) + (n << 16) if "state" in spec.truth else 0
+    state = (1 << 20) + (n << 16)
     return Limits(n * (13 * width * height + 256) + state + (1 << 19), state=state)
 
 
