@@ -1,4 +1,4 @@
-"""The command line: bench, score, report, collect, explain, worlds, check-world, suites, doctor."""
+"""The command line; ``cli_worlds`` holds the commands about serving and setting up worlds."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from worldenv import cli_worlds
 from worldenv.report.console import (
     console,
     errors,
@@ -33,6 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+cli_worlds.add_to(app)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
@@ -123,6 +125,7 @@ def bench(
 ) -> None:
     """Walk benchmark paths through a world, score memory at every revisit, leave a report."""
     from worldenv import bench as runner
+    from worldenv.serve import parse_options
 
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
@@ -366,28 +369,6 @@ def doctor() -> None:
     console.print(table)
     if any(f.state == "problem" for f in findings):
         sys.exit(1)
-
-
-def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return key=value texts as a dict; values are JSON where they can be, else text.
-
-    Raises:
-        WorldEnvError: a text has no ``=``.
-    """
-    import json
-
-    options = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator or not key:
-            raise WorldEnvError(
-                f"--world-option {pair!r} has no value; expected key=value, e.g. fov=90."
-            )
-        try:
-            options[key] = json.loads(text)
-        except ValueError:
-            options[key] = text
-    return options
 
 
 def parse_shard(text: str | None) -> tuple[int, int] | None:
