@@ -74,12 +74,13 @@ def one_rank() -> None:
     """Start a process group of this process alone, for code that needs one; no port is opened."""
     import torch
     import torch.distributed as dist
+    from torch.distributed.distributed_c10d import HashStore
 
     for key, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "1")):
         os.environ.setdefault(key, value)
     if not dist.is_initialized():
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
+        dist.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
 
 
 def start_image(start: Start, spec: WorldSpec) -> np.ndarray:
@@ -109,7 +110,7 @@ def fitted(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     across, down = size[0] * scale, size[1] * scale
     left, top = (width - across) / 2, (height - down) / 2
     picture = Image.fromarray(image).resize(
-        tuple(size), Image.Resampling.LANCZOS, box=(left, top, left + across, top + down)
+        (size[0], size[1]), Image.Resampling.LANCZOS, box=(left, top, left + across, top + down)
     )
     return np.ascontiguousarray(np.asarray(picture))
 

@@ -34,7 +34,7 @@ __all__ = [
     "decode",
     "make",
     "official",
-    "sigmas",
+    "steps",
 ]
 
 FOV = 60.0
@@ -182,10 +182,11 @@ TAIL = 8
 """Latents of a segment."""
 
 
-def sigmas(steps: int, shift: float) -> list[float]:
-    """Return the noise levels of the authors' Euler steps, ended by 0."""
-    even = np.linspace(1, 0, steps + 1)[:steps]
-    return [*(shift * even / (1 + (shift - 1) * even)).tolist(), 0.0]
+def steps(count: int, shift: float) -> list[tuple[float, float]]:
+    """Return (noise level before, after) of each of the authors' Euler steps."""
+    even = np.linspace(1, 0, count + 1)
+    levels = (shift * even / (1 + (shift - 1) * even)).tolist()
+    return [(levels[i], levels[i + 1]) for i in range(count)]
 
 
 class Segments(ModelWorld):
@@ -257,6 +258,7 @@ class Segments(ModelWorld):
             "offload_model": False,
             "flag_sample": True,
         }
+        assert self._image is not None
         picture = Image.fromarray(self._image)
         if self._latents is None:
             self._pixels = self._opening()
@@ -283,11 +285,11 @@ class Segments(ModelWorld):
             )
             kept = known
             noise = torch.randn_like(torch.cat([known, known[:, -TAIL:]], dim=1))
-        levels = sigmas(chosen["steps"], chosen["shift"])
+        levels = steps(chosen["steps"], chosen["shift"])
         latents = noise
         cuda = str(model.device).startswith("cuda")
         with torch.autocast("cuda" if cuda else "cpu", dtype=torch.bfloat16):
-            for now, after in zip(levels[:-1], levels[1:]):
+            for now, after in levels:
                 time = torch.tensor([now * 1000]).to(model.device)
                 flow, empty = (
                     model.model([latents], t=time, rand_num_img=0.6, **words)[0]
@@ -295,9 +297,9 @@ class Segments(ModelWorld):
                 )
                 flow = empty + chosen["guidance"] * (flow - empty)
                 tail = latents[:, -TAIL:] + (after - now) * flow[:, -TAIL:]
-                # What is known is noised to the level of what is being made; the script keeps it
-                # at the last level but one at the end.
-                level = after if after > 0 else levels[-2]
+                # What is known is noised as what is being made; at the end the script leaves it
+                # one step behind.
+                level = after if after > 0 else now
                 before = noise[:, :-TAIL] * level + (1 - level) * kept
                 latents = torch.cat([before, tail], dim=1)
         self._latents = torch.cat([kept, latents[:, -TAIL:]], dim=1)
@@ -326,9 +328,10 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         import wan
         from wan.configs import WAN_CONFIGS
 
+        device = "cuda" if torch.cuda.is_available() else "cpu"
         config = WAN_CONFIGS["i2v-14B"]
         model = wan.Yume(config=config, checkpoint_dir=folder, device="cpu")
-        model.model.to(torch.bfloat16).to("cuda").eval().requires_grad_(False)
+        model.model.to(torch.bfloat16).to(device).eval().requires_grad_(False)
         model.init_model(config=config, checkpoint_dir=folder, device_id=0, t5_cpu=True)
         return model
 

@@ -11,7 +11,7 @@ from worldenv.worlds.models.adapter import enter, places, weights_file
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model
 from worldenv.worlds.models.text import nominal, twist_limit
-from worldenv.worlds.models.yume import TAIL, KeyCaptions, Segments, sigmas
+from worldenv.worlds.models.yume import TAIL, KeyCaptions, Segments, steps
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
 
@@ -120,10 +120,10 @@ class Segments5B(Segments):
             seed=int(torch.randint(2**31, (1,))),
         )
         latents = torch.cat([given[0][:, :-TAIL], noise[:, -TAIL:]], dim=1)
-        levels = sigmas(chosen["steps"], chosen["shift"])
+        levels = steps(chosen["steps"], chosen["shift"])
         cuda = str(model.device).startswith("cuda")
         with torch.autocast("cuda" if cuda else "cpu", dtype=torch.bfloat16):
-            for now, after in zip(levels[:-1], levels[1:]):
+            for now, after in levels:
                 known = mask[0][0][:-TAIL, ::2, ::2].flatten()
                 new = known.new_ones(told["seq_len"] - known.size(0)) * (now * 1000)
                 flow = model.model([latents], t=torch.cat([known, new])[None], **told)[0]
@@ -151,7 +151,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         from wan23.configs import WAN_CONFIGS
 
         model = wan23.Yume(config=WAN_CONFIGS["ti2v-5B"], checkpoint_dir=folder, device_id=0)
-        model.model.to(torch.bfloat16).to("cuda").eval().requires_grad_(False)
+        model.model.to(torch.bfloat16).to(model.device).eval().requires_grad_(False)
         return model
 
     return Segments5B(MODEL, options, load)
