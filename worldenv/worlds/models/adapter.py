@@ -74,13 +74,14 @@ def one_rank() -> None:
     """Start a process group of this process alone, for code that needs one; no port is opened."""
     import torch
     import torch.distributed as dist
-    from torch.distributed.distributed_c10d import HashStore
 
     for key, value in (("RANK", "0"), ("LOCAL_RANK", "0"), ("WORLD_SIZE", "1")):
         os.environ.setdefault(key, value)
     if not dist.is_initialized():
         backend = "nccl" if torch.cuda.is_available() else "gloo"
-        dist.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
+        # Untyped, as torch does not declare its stores.
+        stores: Any = dist
+        dist.init_process_group(backend, store=stores.HashStore(), rank=0, world_size=1)
 
 
 def start_image(start: Start, spec: WorldSpec) -> np.ndarray:
@@ -117,5 +118,10 @@ def fitted(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
 
 def frames_of(video: Any) -> np.ndarray:
     """Return frames (n, height, width, 3) uint8 of a tensor (n, 3, height, width) in [0, 1]."""
-    pixels = (video.detach().float().clamp(0, 1) * 255).round().permute(0, 2, 3, 1)
-    return np.ascontiguousarray(pixels.cpu().numpy().astype(np.uint8))
+    count, _, height, width = video.shape
+    frames = np.empty((count, height, width, 3), dtype=np.uint8)
+    # A few at a time: a long video as floats would fill the memory.
+    for at in range(0, count, 16):
+        part = (video[at : at + 16].detach().float().clamp(0, 1) * 255).round()
+        frames[at : at + 16] = part.permute(0, 2, 3, 1).cpu().numpy()
+    return frames

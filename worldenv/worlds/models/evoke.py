@@ -89,8 +89,8 @@ def make(**options: Any) -> World:
 
 
 # The recipe of scripts/inference/infer_post_distill.sh in mode i2v, as the weights were distilled
-# for it. Its caps of a chunk's motion, its smoothing and its extension of the path are left out: they
-# would change what is asked.
+# for it. Its caps of a chunk's motion, its smoothing and its extension of the path are left out:
+# they would change what is asked.
 _RECIPE = (
     "--is_enable_stage2 --stage2_num_stages 3 --stage2_steps 1 1 1 --stage2_stage_range 0 "
     "0.3333333333333333 0.6666666666666666 1 --stage2_warp_compression_mode fixed_mem --fps 24 "
