@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from worldenv.camera import PRIMITIVES, CameraPath, geodesic_deg, integrate, walk
 from worldenv.case import load_script
+from worldenv.recipe import load_recipe
 from worldenv.world import Start, UnknownName, Unsupported, WeightsNotFound, fit_path
 from worldenv.worlds.models.control import Keys
 
@@ -430,3 +431,13 @@ def test_keys_of_yume_are_as_fast_along_a_diagonal():
     assert isinstance(keys, Keys)
     for ways in (keys.moves, keys.turns):
         assert np.allclose(np.linalg.norm(ways[1:], axis=1), np.linalg.norm(ways[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_model_has_a_recipe_for_its_adapter(name):
+    module = load(name)
+    recipe = load_recipe(module.MODEL.id)
+    expected = module.MODEL.local or f"worldenv.worlds.models.{name}:official"
+    assert recipe.adapter == expected
+    assert recipe.weights
+    assert bool(recipe.repo) != bool(module.MODEL.local)

@@ -73,6 +73,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 4.0, "distilled": False},
+    verified="the adapter on a stand-in of the official package; never its weights",
 )
 
 

@@ -63,6 +63,7 @@ MODEL = Model(
         "record_interval": 3,
         "SMA": False,
     },
+    verified="its step against the official loop with a toy network, bit for bit; never its weights",
 )
 
 

@@ -83,6 +83,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(),
     options={"uncovered": 0.2, "generate": True},
+    verified="the adapter on a stand-in of the official package; never its weights",
 )
 
 

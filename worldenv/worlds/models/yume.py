@@ -168,6 +168,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 5.0, "shift": 3.0},
+    verified="the adapter on a stand-in of the official package; never its weights",
 )
 
 

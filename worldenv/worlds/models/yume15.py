@@ -81,6 +81,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 4, "shift": 7.0},
+    verified="the adapter on a stand-in of the official package; never its weights",
 )
 
 
