@@ -396,6 +396,8 @@ def test_chunks_count_new_frames(name, frames):
 @pytest.mark.parametrize("name", NAMES)
 def test_stand_in_walks_the_decoded_path(name):
     module = load(name)
+    for policy in module.MODEL.context:
+        module.make(stand_in=True, size=(32, 24), context=policy).close()
     world = module.make(stand_in=True, size=(32, 24))
     assert world.spec.stand_in
     plan = asked(module, "worldmembench:lrlr")

@@ -7,10 +7,17 @@ import sys
 import numpy as np
 import pytest
 import torch
-from fake_official import write
+from fake_official import FILES, write
 
 from worldenv.camera import CameraPath, walk
-from worldenv.world import GenerationFailed, Start, Unsupported, WeightsNotFound, check_chunk
+from worldenv.world import (
+    GenerationFailed,
+    Start,
+    UnknownName,
+    Unsupported,
+    WeightsNotFound,
+    check_chunk,
+)
 
 STILL = "The camera stays perfectly still on a tripod. A room."
 LEFT = "The camera pans slowly to the left. A room."
@@ -367,3 +374,9 @@ def test_image_worlds_refuse_a_start_without_one(place, name):
     plan = CameraPath(turning(world.spec, 0), fps=world.spec.fps)
     with pytest.raises(Unsupported, match="starts from an image"):
         world.reset(Start(prompt="A room."), seed=0, plan=plan)
+
+
+@pytest.mark.parametrize("name", sorted(set(FILES)))
+def test_a_misspelt_option_is_refused(place, name):
+    with pytest.raises(UnknownName, match="option of"):
+        load(name).official(**place(name), stepps=3)

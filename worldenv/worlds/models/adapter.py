@@ -8,11 +8,20 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from worldenv.world import Start, Unsupported, WeightsNotFound, WorldSpec, check_image
+from worldenv.world import (
+    Start,
+    UnknownName,
+    Unsupported,
+    WeightsNotFound,
+    WorldSpec,
+    check_image,
+)
+from worldenv.worlds.models.model import Model
 
 __all__ = [
     "enter",
@@ -21,9 +30,22 @@ __all__ = [
     "one_rank",
     "places",
     "seed_all",
+    "settle",
     "start_image",
     "weights_file",
 ]
+
+
+def settle(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of a model, those not given having their defaults.
+
+    Raises:
+        UnknownName: the model has no such option.
+    """
+    for key in options:
+        if key not in model.options:
+            raise UnknownName(f"option of {model.id}:", key, model.options)
+    return {**model.options, **options}
 
 
 def places(repo: str, weights: str) -> tuple[str, str]:

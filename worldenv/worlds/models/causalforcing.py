@@ -7,7 +7,12 @@ from typing import Any
 from worldenv.camera import intrinsics
 from worldenv.world import World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, places, weights_file
+from worldenv.worlds.models.adapter import (
+    enter,
+    places,
+    settle,
+    weights_file,
+)
 from worldenv.worlds.models.blocks import BlockWorld, load_base
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model
@@ -59,7 +64,7 @@ MODEL = Model(
     # The official default, -1, holds 21 latents and no more, so an episode ends after 81 frames; a
     # window of 21 is the same until then, and slides after that. Neither was trained for.
     context={"sliding": {"local_attn_size": 21}, "full": {"local_attn_size": -1}},
-    verified="its step against the official loop with a toy network, bit for bit; never its weights",
+    verified="its step equals the official loop on a toy network; never run with its weights",
 )
 
 
@@ -77,7 +82,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = {**MODEL.options, **options}
+    chosen = settle(MODEL, options)
 
     def build() -> Any:
         checkpoint = weights_file(weights, "Causal-Forcing", "framewise", "causal_forcing.pt")

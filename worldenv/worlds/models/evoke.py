@@ -11,7 +11,14 @@ import numpy as np
 from worldenv.camera import CameraPath, intrinsics
 from worldenv.world import GenerationFailed, Start, World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, places, seed_all, start_image, weights_file
+from worldenv.worlds.models.adapter import (
+    enter,
+    places,
+    seed_all,
+    settle,
+    start_image,
+    weights_file,
+)
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model, Native, Quantum
 from worldenv.worlds.models.whole import WholeWorld
@@ -80,7 +87,7 @@ MODEL = Model(
     # The bank of depth is read by what the camera sees; an age limit makes it a window. 720 frames
     # are the authors' typical one.
     context={"fov": {"geo_hist_max_frames": 0}, "sliding": {"geo_hist_max_frames": 720}},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -149,7 +156,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = {**MODEL.options, **options}
+    chosen = settle(MODEL, options)
 
     def generate(start: Start, seed: int, native: Native) -> np.ndarray:
         image = start_image(start, SPEC)

@@ -16,6 +16,7 @@ from worldenv.worlds.models.adapter import (
     frames_of,
     places,
     seed_all,
+    settle,
     start_image,
     weights_file,
 )
@@ -124,7 +125,7 @@ MODEL = Model(
     options={"steps": 30, "guidance": 5.0, "shift": 7.0, "history": 0},
     # The model compresses all frames it is given; fewer are the only way to make it forget.
     context={"full": {"history": 0}, "sliding": {"history": 81}},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -216,7 +217,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = {**MODEL.options, **options}
+    chosen = settle(MODEL, options)
 
     def load() -> Any:
         enter(repo, weights)

@@ -15,6 +15,7 @@ from worldenv.worlds.models.adapter import (
     fitted,
     one_rank,
     places,
+    settle,
     start_image,
     weights_file,
 )
@@ -73,7 +74,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 4.0, "distilled": False},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -166,6 +167,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``LongCat-Video``.
         options: Options of ``MODEL``.
     """
+    settle(MODEL, options)
     repo, weights = places(repo, weights)
     chosen = settings(options)
 

@@ -7,7 +7,12 @@ from typing import Any
 from worldenv.camera import intrinsics
 from worldenv.world import World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, places, weights_file
+from worldenv.worlds.models.adapter import (
+    enter,
+    places,
+    settle,
+    weights_file,
+)
 from worldenv.worlds.models.blocks import RecachedWorld, load_base, load_lora
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model
@@ -58,7 +63,7 @@ MODEL = Model(
     control="captions",
     options={"local_attn_size": 12, "sink_size": 3, "global_sink": True},
     context={"sliding": {"local_attn_size": 12, "sink_size": 3}},
-    verified="its step against the official loop with a toy network, bit for bit; never its weights",
+    verified="its step equals the official loop on a toy network; never run with its weights",
 )
 
 
@@ -76,7 +81,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = {**MODEL.options, **options}
+    chosen = settle(MODEL, options)
 
     def build() -> Any:
         base = weights_file(weights, "LongLive-1.3B", "models", "longlive_base.pt")

@@ -9,7 +9,14 @@ import numpy as np
 from worldenv.camera import intrinsics
 from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, frames_of, places, seed_all, weights_file
+from worldenv.worlds.models.adapter import (
+    enter,
+    frames_of,
+    places,
+    seed_all,
+    settle,
+    weights_file,
+)
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model, Native
 from worldenv.worlds.models.text import SENTENCES, CaptionControl, nominal, twist_limit
@@ -64,7 +71,7 @@ MODEL = Model(
     control="captions",
     options={"steps": 4, "guidance": 1.0, "local_attn_size": 32, "sink_size": 8},
     context={"sliding": {"local_attn_size": 32, "sink_size": 8}},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -82,7 +89,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = {**MODEL.options, **options}
+    chosen = settle(MODEL, options)
     loaded: list[Any] = []
 
     def load() -> Any:

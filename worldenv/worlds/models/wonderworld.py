@@ -14,7 +14,14 @@ import numpy as np
 from worldenv.camera import CameraPath
 from worldenv.world import GenerationFailed, Start, World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, frames_of, places, seed_all, start_image
+from worldenv.worlds.models.adapter import (
+    enter,
+    frames_of,
+    places,
+    seed_all,
+    settle,
+    start_image,
+)
 from worldenv.worlds.models.control import intrinsic_rows, inverse
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 
@@ -83,7 +90,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(),
     options={"uncovered": 0.2, "generate": True},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -267,6 +274,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
             official code names; it also keeps sky images there.
         options: Options of ``MODEL``.
     """
+    settle(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> tuple[Any, dict[str, Any]]:

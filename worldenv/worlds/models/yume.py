@@ -17,6 +17,7 @@ from worldenv.worlds.models.adapter import (
     frames_of,
     places,
     seed_all,
+    settle,
     start_image,
     weights_file,
 )
@@ -168,7 +169,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 5.0, "shift": 3.0},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -320,6 +321,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``Yume-I2V-540P``.
         options: Options of ``MODEL``.
     """
+    settle(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> Any:

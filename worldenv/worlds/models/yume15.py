@@ -7,7 +7,12 @@ from typing import Any
 from worldenv.camera import intrinsics
 from worldenv.world import World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.adapter import enter, places, weights_file
+from worldenv.worlds.models.adapter import (
+    enter,
+    places,
+    settle,
+    weights_file,
+)
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model
 from worldenv.worlds.models.text import nominal, twist_limit
@@ -81,7 +86,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 4, "shift": 7.0},
-    verified="the adapter on a stand-in of the official package; never its weights",
+    verified="its adapter on a stand-in of the official package; never run with its weights",
 )
 
 
@@ -142,6 +147,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``Yume-5B-720P``.
         options: Options of ``MODEL``.
     """
+    settle(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> Any:
