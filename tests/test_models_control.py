@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from worldenv.camera import CameraPath, geodesic_deg, integrate, intrinsics, walk
 from worldenv.world import Unsupported, WorldSpec
-from worldenv.worlds.models.control import Captions, Keys, chunk_lengths, inverse, sample, spread
+from worldenv.worlds.models.control import (
+    Captions,
+    Keys,
+    chunk_lengths,
+    follow,
+    hold,
+    inverse,
+    sample,
+    speeds,
+    spread,
+    whole_steps,
+)
 
 SPEC = WorldSpec(
     "Words",
@@ -119,3 +130,53 @@ def test_captions_cannot_move_in_the_frames_of_reset():
 def test_chunk_lengths_count_new_frames():
     assert chunk_lengths(9, SPEC) == []
     assert chunk_lengths(40, SPEC) == [12, 12, 7]
+
+
+def test_whole_steps_cover_the_frames():
+    image = WorldSpec("Image", (64, 48), SPEC.K, 16, chunk=16, first_chunk=12)
+    assert [whole_steps(n, image) for n in (1, 2, 13, 14, 29, 30)] == [1, 13, 13, 29, 29, 45]
+    assert [whole_steps(n, SPEC) for n in (1, 9, 10, 21, 22)] == [9, 9, 21, 21, 33]
+
+
+def test_hold_repeats_the_last_pose():
+    poses = hold(random_path(0, 5).poses, 9)
+    assert len(poses) == 9
+    assert (poses[5:] == poses[4]).all()
+
+
+def test_speeds_name_every_motion():
+    assert speeds(3.0, 0.1) == {
+        "FORWARD": 0.1,
+        "BACKWARD": 0.1,
+        "LEFT": 0.1,
+        "RIGHT": 0.1,
+        "YAW_LEFT": 3.0,
+        "YAW_RIGHT": 3.0,
+        "PITCH_UP": 3.0,
+        "PITCH_DOWN": 3.0,
+    }
+
+
+def test_a_path_faster_than_its_keys_is_refused():
+    fast = CameraPath(walk(np.zeros((11, 3)), np.arange(11.0), np.zeros(11)))
+    slow = CameraPath(walk(np.zeros((11, 3)), np.arange(11.0) / 2, np.zeros(11)))
+    follow(fast, slow, 5.1, 0.0)
+    with pytest.raises(Unsupported, match="frame 10"):
+        follow(fast, slow, 4.6, 0.0)
+
+
+def test_a_stretch_may_be_aimed_at_a_frame_within_it():
+    yaw = np.concatenate([np.arange(4), [3, 2, 1]]) * 1.5
+    path = CameraPath(walk(np.zeros((7, 3)), yaw, np.zeros(7)))
+    # The third stretch turns on for a second frame, past the corner; the next ones make it good.
+    moves, turns = KEYS.choose(path, [1, 1, 2, 1, 2], aims=[1, 1, 1, 1, 1])
+    assert (moves, turns) == ([0] * 5, [1, 1, 1, 2, 2])
+    assert KEYS.choose(path[:4], [1, 1, 2], aims=[1, 1, 1])[1] == turns[:3]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_a_move_follows_a_share_of_its_own_turn(share):
+    keys = Keys(KEYS.moves, ((0, 0), (90, 0)), turn_first=share)
+    assert keys.replay([1], [1], [1])[1, [0, 2], 3] == pytest.approx(
+        [0.1 * np.sin(share * np.pi / 2), 0.1 * np.cos(share * np.pi / 2)]
+    )

@@ -1,4 +1,4 @@
-"""The command line: bench, score, report, collect, explain, worlds, suites, doctor."""
+"""The command line: bench, score, report, collect, explain, worlds, check-world, suites, doctor."""
 
 from __future__ import annotations
 
@@ -256,24 +256,50 @@ def explain(
 
 @app.command()
 def worlds() -> None:
-    """List the worlds and what one step of each is."""
-    from worldenv.worlds import WORLDS, load_world
+    """List the worlds: how each is driven, its licence, and what it still needs here."""
+    from worldenv.catalogue import entries
 
-    table = RichTable("id", "size", "fps", "new frames a step", "drive", "truth", "licence")
-    for name in WORLDS:
-        spec = load_world(name).spec
-        step = f"{spec.first_chunk}, then {spec.chunk}"
-        table.add_row(
-            f"{name}-v0",
-            "{}x{}".format(*spec.size),
-            f"{spec.fps:g}",
-            step if spec.first_chunk != spec.chunk else str(spec.chunk),
-            spec.drive,
-            ", ".join(spec.truth) or "none",
-            spec.licence,
-        )
+    table = RichTable(
+        "id", "asked by", "size", "fps", "drive", "state", "frames a step", "degrees", "licence",
+        "here",
+    )  # fmt: skip
+    for entry in entries():
+        spec = entry.spec
+        facts = ["-"] * 4
+        if spec is not None:
+            facts = ["{}x{}".format(*spec.size), f"{spec.fps:g}", spec.drive, spec.state]
+        cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
+        table.add_row(*map(escape, [*cells, entry.licence, entry.readiness]))
     console.print(table)
-    console.print("Your own: --world file.py:factory or --world module:factory")
+    console.print(
+        "degrees: what a step turns by default. Every model can be walked without weights: "
+        "--world-option stand_in=true.\nYour own: --world file.py:factory or "
+        "--world module:factory; 'worldenv check-world' examines it."
+    )
+
+
+@app.command("check-world")
+def check_world(
+    world: Annotated[str, typer.Argument(metavar="WORLD", help="Id, module:factory or file.py.")],
+    world_option: WorldOption = None,
+    frames: Annotated[int, typer.Option(help="New frames of a walk, at least.")] = 16,
+) -> None:
+    """Check that a world keeps the contract and does what its spec says."""
+    from worldenv.conformance import examine_world
+    from worldenv.worlds import load_world
+
+    options = parse_options(world_option or [])
+    table = RichTable("check", "result", "what was seen")
+    colours = {"ok": "green", "note": "yellow", "problem": "red"}
+    problems = 0
+    for finding in examine_world(lambda: load_world(world, **options), frames=frames):
+        state = f"[{colours[finding.state]}]{finding.state}[/]"
+        table.add_row(finding.check, state, escape(finding.note))
+        problems += finding.state == "problem"
+    console.print(table)
+    if problems:
+        errors.print(f"[red]{problems} problem(s)[/] in {escape(world)}", soft_wrap=True)
+        sys.exit(1)
 
 
 @app.command()
@@ -343,10 +369,12 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
 
 def finish(results: Results, *, table: bool = True) -> None:
     """Print the table, name the failures, write the report and say where it is."""
-    from worldenv.report.page import write_report
+    from worldenv.report.page import STAND_IN, write_report
 
     if table:
         print_summary(results.table())
+    if any(row.stand_in for row in results.scores):
+        console.print(STAND_IN, style="yellow", soft_wrap=True)
     for name, error in results.failed.items():
         errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
     console.print(f"Report: {escape(str(write_report(results.folder)))}", soft_wrap=True)

@@ -77,6 +77,7 @@ def score(
         "seed": rollout.seed,
         "control": "",
         "world": rollout.spec.name if rollout.spec is not None else name,
+        "stand_in": rollout.spec is not None and rollout.spec.stand_in,
         "profile": settings.profile,
     }
     record = finished_record(

@@ -24,7 +24,7 @@ from worldenv.evaluators.engine import Engine, Summary, build_engine
 from worldenv.rollout import InvalidRollout, Rollout, StorageError
 from worldenv.schedule import CONTROLS, REFERENCE, Episode, Settings
 from worldenv.store import EpisodeRecord, StoreError
-from worldenv.world import World, WorldEnvError
+from worldenv.world import WeightsNotFound, World, WorldEnvError
 from worldenv.worlds import load_world
 from worldenv.wrappers import RecordRollout, ScoreMemory
 
@@ -194,7 +194,8 @@ class Stage:
         world = self.world(episode.control)
         try:
             return self._perform(world, episode, run, progress)
-        except (StoreError, StorageError):
+        except (StoreError, StorageError, WeightsNotFound):
+            # None of the other episodes would fare better.
             raise
         except Exception as error:  # a model may raise anything; the run must go on
             record = self._failure(episode, error)
@@ -286,6 +287,10 @@ class Stage:
         )
 
     def _identity(self, episode: Episode) -> dict[str, Any]:
+        stand_in = not episode.control and self.world("").spec.stand_in
+        name = self.settings.world_name
+        if stand_in and "(stand-in)" not in name:
+            name += " (stand-in)"
         return {
             "suite": episode.suite,
             "case": episode.item.case.id,
@@ -293,7 +298,8 @@ class Stage:
             "script": episode.item.script,
             "seed": episode.seed,
             "control": episode.control,
-            "world": REFERENCE if episode.control else self.settings.world_name,
+            "world": REFERENCE if episode.control else name,
+            "stand_in": stand_in,
             "profile": self.settings.profile,
         }
 

@@ -17,6 +17,7 @@ WORLDS: dict[str, str] = {
     "Reference": "worldenv.worlds.reference:make",
     "Panorama": "worldenv.worlds.panorama:make",
     "Recorded": "worldenv.worlds.recorded:make",
+    "Remote": "worldenv.worlds.remote:make",
 }
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
 
@@ -62,6 +63,18 @@ def load_world(name: str, **options: Any) -> World:
         )
     checked: World = world
     return checked
+
+
+def world_module(name: str) -> Any:
+    """Return the module of a built-in world; importing it loads nothing heavy.
+
+    Raises:
+        UnknownName: there is no such world.
+    """
+    plain = re.sub(r"-v\d+$", "", name)
+    if plain not in WORLDS:
+        raise UnknownName("world", name, [f"{world}-v0" for world in WORLDS])
+    return _load_module(WORLDS[plain].partition(":")[0])
 
 
 def _factory(name: str) -> Callable[..., Any]:
@@ -115,4 +128,4 @@ def _load_file(file: Path) -> Any:
     return module
 
 
-__all__ = ["WORLDS", "InvalidWorld", "load_world"]
+__all__ = ["WORLDS", "InvalidWorld", "load_world", "world_module"]

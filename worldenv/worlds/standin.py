@@ -98,6 +98,8 @@ def stand_in_spec(spec: WorldSpec, rendered: WorldSpec) -> WorldSpec:
         K=rendered.K,
         K_exactness="exact",
         truth=rendered.truth,
+        # It begins in the scene that a case names, which needs no picture of it.
+        image_start=False,
         # The camera really goes where the decoded control says.
         pose_exactness="exact",
         deterministic=True,

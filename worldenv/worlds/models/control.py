@@ -15,6 +15,7 @@ from worldenv.camera import (
     CameraPath,
     InvalidPath,
     Primitive,
+    geodesic_deg,
     rotations,
     twists,
     walk,
@@ -26,14 +27,33 @@ __all__ = [
     "Captions",
     "Keys",
     "chunk_lengths",
+    "follow",
+    "hold",
     "intrinsic_rows",
     "inverse",
+    "pinhole",
     "sample",
+    "speeds",
     "spread",
+    "whole_steps",
 ]
 
 LEVEL = 0.05
 """Degrees of roll, and centimetres of height, that a level walk may show by rounding."""
+
+
+def speeds(degrees: float, metres: float) -> dict[str, float]:
+    """Return ``WorldSpec.quantum``: degrees a frame of every turn, metres a frame of every step."""
+    return {
+        primitive.name: metres if primitive in _MOVES else degrees
+        for primitive in PRIMITIVES
+        if primitive is not Primitive.STAY
+    }
+
+
+def pinhole(fx: float, fy: float, cx: float, cy: float) -> tuple[tuple[float, float, float], ...]:
+    """Return ``WorldSpec.K`` of focal lengths and a principal point in pixels."""
+    return ((fx, 0.0, cx), (0.0, fy, cy), (0.0, 0.0, 1.0))
 
 
 def intrinsic_rows(K: np.ndarray) -> tuple[tuple[float, float, float], ...]:
@@ -115,6 +135,33 @@ def chunk_lengths(frames: int, spec: WorldSpec) -> list[int]:
     return lengths
 
 
+def whole_steps(frames: int, spec: WorldSpec) -> int:
+    """Return the frames, reset's included, of the whole steps that cover ``frames`` frames."""
+    over = frames - spec.reset_frames - spec.first_chunk
+    if over <= 0:
+        return spec.reset_frames + (spec.first_chunk if frames > spec.reset_frames else 0)
+    return spec.reset_frames + spec.first_chunk + spec.chunk * -(-over // spec.chunk)
+
+
+def hold(poses: np.ndarray, frames: int) -> np.ndarray:
+    """Return poses with the last one held until there are ``frames`` of them."""
+    poses = np.asarray(poses, dtype=np.float64)
+    return np.concatenate([poses, poses[-1:].repeat(frames - len(poses), 0)])
+
+
+def follow(path: CameraPath, decoded: CameraPath, degrees: float, metres: float) -> None:
+    """Raise Unsupported unless the decoded path keeps that near to the path asked for."""
+    turned = geodesic_deg(path.poses[:, :3, :3], decoded.poses[:, :3, :3])
+    moved = np.linalg.norm(path.poses[:, :3, 3] - decoded.poses[:, :3, 3], axis=1)
+    far = (turned > degrees) | (moved > metres)
+    if far.any():
+        frame = int(np.flatnonzero(far)[0])
+        raise Unsupported(
+            f"the path is faster than the keys: at frame {frame} they are {turned[frame]:.3g} "
+            f"degrees and {moved[frame]:.3g} m behind; use a slower script"
+        )
+
+
 @dataclasses.dataclass(frozen=True)
 class Keys:
     """Motion by keys: each stretch of frames holds one way to move and one way to turn.
@@ -124,21 +171,24 @@ class Keys:
             heading. The first is to stand still.
         turns: Ways to turn; yaw right and pitch up, in degrees a frame. The first is not to turn.
         exclusive: Whether a stretch either moves or turns, not both.
-        turn_first: Whether a frame moves along the heading after its own turn.
+        turn_first: Share of a frame's own turn that is made before it moves: 1 moves along the
+            heading after the turn, 0 along the one before, 0.5 along the one between.
         pitch_limit: Largest |pitch| in degrees; a turn beyond it is not made.
     """
 
     moves: tuple[tuple[float, float], ...]
     turns: tuple[tuple[float, float], ...]
     exclusive: bool = False
-    turn_first: bool = False
+    turn_first: float = 0.0
     pitch_limit: float | None = None
 
     def __post_init__(self) -> None:
-        if self.moves[0] != (0, 0) or self.turns[0] != (0, 0):
+        if any(self.moves[0]) or any(self.turns[0]):
             raise ValueError("the first move and the first turn must be none")
 
-    def choose(self, path: CameraPath, holds: Sequence[int]) -> tuple[list[int], list[int]]:
+    def choose(
+        self, path: CameraPath, holds: Sequence[int], aims: Sequence[int] | None = None
+    ) -> tuple[list[int], list[int]]:
         """Return the move and the turn of each stretch that keep nearest to the path.
 
         What one stretch misses is part of what the next one makes good, so misses do not add up.
@@ -146,37 +196,42 @@ class Keys:
         Args:
             path: The path asked for; level, without roll.
             holds: Frames of each stretch; together ``len(path) - 1``.
+            aims: Frame of each stretch, counted from 1, that is to be nearest to the path; None
+                for its last. With it the last stretch may go on beyond the path.
 
         Returns:
             Indices into ``moves`` and into ``turns``, one each a stretch.
 
         Raises:
-            Unsupported: the path rolls or leaves the ground, or is faster than the keys.
+            Unsupported: the path rolls or leaves the ground.
         """
-        if sum(holds) != len(path) - 1:
+        aims = holds if aims is None else aims
+        frames = sum(holds) - (holds[-1] - aims[-1] if len(holds) else 0)
+        if frames != len(path) - 1:
             raise InvalidPath(
-                f"stretches of {sum(holds)} frames beside a path of {len(path) - 1} new frames"
+                f"stretches of {frames} frames beside a path of {len(path) - 1} new frames"
             )
         angles = yaw_pitch(path.poses)
         angles[:, 0] = np.degrees(np.unwrap(np.radians(angles[:, 0])))
         self._check(path, angles)
         moves, turns = [], []
         state = np.zeros(5)
-        end = 0
-        for hold in holds:
-            end += hold
+        start = 0
+        for held, aim in zip(holds, aims):
+            end = start + aim
             turn = min(
                 range(len(self.turns)),
-                key=lambda i: (_near(self._turned(state, i, hold) - angles[end]), i),
+                key=lambda i: (_near(self._turned(state, i, aim) - angles[end]), i),
             )
             place = path.poses[end, [0, 2], 3]
             move = min(
                 range(len(self.moves)),
-                key=lambda i: (_near(self._run(state, i, turn, hold)[-1, [0, 2]] - place), i),
+                key=lambda i: (_near(self._run(state, i, turn, aim)[-1, [0, 2]] - place), i),
             )
             if self.exclusive and move and turn:
-                move, turn = self._one(state, move, turn, hold, place, angles[end])
-            state = self._run(state, move, turn, hold)[-1]
+                move, turn = self._one(state, move, turn, aim, place, angles[end])
+            state = self._run(state, move, turn, held)[-1]
+            start += held
             moves.append(move)
             turns.append(turn)
         return moves, turns
@@ -186,8 +241,8 @@ class Keys:
     ) -> np.ndarray:
         """Return the poses that the keys ask for, shape (1 + sum of holds, 4, 4)."""
         rows = [np.zeros((1, 5))]
-        for move, turn, hold in zip(moves, turns, holds):
-            rows.append(self._run(rows[-1][-1], int(move), int(turn), int(hold)))
+        for move, turn, held in zip(moves, turns, holds):
+            rows.append(self._run(rows[-1][-1], int(move), int(turn), int(held)))
         state = np.concatenate(rows)
         return walk(state[:, :3], state[:, 3], state[:, 4])
 
@@ -214,7 +269,7 @@ class Keys:
         count = np.arange(1, frames + 1)
         rows[:, 3] = state[3] + yaw * count
         rows[:, 4] = self._pitched(state[4], pitch, frames)
-        heading = np.radians(rows[:, 3] if self.turn_first else rows[:, 3] - yaw)
+        heading = np.radians(rows[:, 3] - yaw * (1 - self.turn_first))
         sine, cosine = np.sin(heading), np.cos(heading)
         rows[:, 0] += np.cumsum(right * cosine + forward * sine)
         rows[:, 2] += np.cumsum(forward * cosine - right * sine)

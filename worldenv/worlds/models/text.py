@@ -8,9 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from worldenv.camera import PRIMITIVES, CameraPath, Primitive
+from worldenv.camera import CameraPath, Primitive
 from worldenv.world import WorldSpec
-from worldenv.worlds.models.control import Captions
+from worldenv.worlds.models.control import Captions, speeds
 from worldenv.worlds.models.model import Native, Quantum
 
 __all__ = ["SENTENCES", "CaptionControl", "nominal", "twist_limit"]
@@ -31,8 +31,6 @@ SENTENCES = Captions(
 )
 """Camera sentences for models without a vocabulary of their own; the wording is ours."""
 
-_MOVES = ("FORWARD", "BACKWARD", "LEFT", "RIGHT")
-
 
 def nominal(chunk: int, degrees: float, metres: float) -> dict[str, float]:
     """Return a quantum under which one chunk of a caption turns or moves by a stated amount.
@@ -44,11 +42,7 @@ def nominal(chunk: int, degrees: float, metres: float) -> dict[str, float]:
         degrees: Turn of a chunk.
         metres: Step of a chunk.
     """
-    return {
-        p.name: (metres if p.name in _MOVES else degrees) / chunk
-        for p in PRIMITIVES
-        if p is not Primitive.STAY
-    }
+    return speeds(degrees / chunk, metres / chunk)
 
 
 def twist_limit(quantum: dict[str, float]) -> tuple[float, ...]:

@@ -1,0 +1,225 @@
+"""The one thread of a server that makes a world and runs it, alone or beside further ranks.
+
+This module is packed into the world server (see ``world``).
+"""
+
+import queue
+import sys
+import threading
+import time
+import traceback
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+from worldenv.ranks import RankDied, Ranks
+from worldenv.wire import (
+    Message,
+    WireError,
+    read_path,
+    read_poses,
+    read_start,
+    read_text,
+    read_whole,
+)
+from worldenv.world import Chunk, GenerationFailed, Unsupported, World, WorldEnvError, check_chunk
+
+__all__ = ["Driver", "Inference", "Job"]
+
+_MOST_SNAPSHOTS = 1024
+
+
+class Driver:
+    """Does in a world what messages say; every rank has one, and all do the same.
+
+    Args:
+        world: The world.
+    """
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self._tokens: Dict[int, Any] = {}
+
+    @property
+    def snapshots(self) -> bool:
+        """Whether the world can be put back to an earlier moment."""
+        return hasattr(self.world, "snapshot") and hasattr(self.world, "restore")
+
+    def run(self, message: Message) -> Optional[Chunk]:
+        """Do what a message says and return the chunk it gives, if any.
+
+        Raises:
+            WorldEnvError: what the world raises, or the message cannot be followed.
+            Exception: whatever else the world raises.
+        """
+        kind, world = message.kind, self.world
+        if kind == "reset":
+            start, plan = read_start(message), read_path(message)
+            chunk = world.reset(start, seed=read_whole(message, "seed"), plan=plan)
+            return check_chunk(chunk, world.spec, None)
+        if kind == "step":
+            # A world may keep or change what it is given; the message is to stay as it came.
+            poses = read_poses(message).copy()
+            chunk = world.step(poses, read_text(message, "prompt"))
+            return check_chunk(chunk, world.spec, len(poses))
+        if kind == "forget":
+            for number in read_numbers(message):
+                self._tokens.pop(number, None)
+            return None
+        if kind == "leave":
+            self._tokens.clear()
+            return None
+        if not self.snapshots:
+            raise Unsupported("{} keeps no snapshots".format(world.spec.name))
+        number = read_whole(message, "token")
+        moment: Any = world
+        if kind == "snapshot":
+            if len(self._tokens) >= _MOST_SNAPSHOTS:
+                raise Unsupported(
+                    "the server holds {} snapshots already; drop some".format(_MOST_SNAPSHOTS)
+                )
+            self._tokens[number] = moment.snapshot()
+            return None
+        if number not in self._tokens:
+            raise Unsupported("restore needs a token that snapshot of this session returned")
+        moment.restore(self._tokens[number])
+        return None
+
+
+def read_numbers(message: Message) -> List[int]:
+    """Return the numbers of the tokens that a message drops.
+
+    Raises:
+        WireError: they are something else.
+    """
+    numbers = message.fields.get("tokens")
+    if not isinstance(numbers, list) or not all(type(n) is int for n in numbers):
+        raise WireError("tokens must be a list of whole numbers")
+    return numbers
+
+
+class Job:
+    """A message that the world follows, and what came of it.
+
+    Attributes:
+        raw: The message as it came, for the other ranks.
+        message: The same, read.
+        done: Set when it is over.
+        chunk: What it gave.
+        error: What it raised.
+        began: When it was handed in, by ``time.monotonic``.
+        progress: What the world last said of it: (fraction or None, text).
+    """
+
+    def __init__(self, raw: bytes, message: Message) -> None:
+        self.raw = raw
+        self.message = message
+        self.done = threading.Event()
+        self.chunk: Optional[Chunk] = None
+        self.error: Optional[BaseException] = None
+        self.began = time.monotonic()
+        self.progress: Tuple[Optional[float], str] = (None, "")
+
+
+class Inference:
+    """A thread that makes the world, then follows one job after the other.
+
+    A world that has an attribute ``progress`` finds there a function (fraction done or None, text)
+    to call while it works.
+
+    Args:
+        make: Returns the world; called in the thread, where a model may bind its device.
+        ranks: Further ranks that follow the same messages, or None.
+        fail: Called with a text when a rank is lost, so that the server must end.
+    """
+
+    def __init__(
+        self, make: Callable[[], World], ranks: Optional[Ranks], fail: Callable[[str], None]
+    ) -> None:
+        self._make = make
+        self._ranks = ranks
+        self._fail = fail
+        self._jobs: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
+        self._ready = threading.Event()
+        self._driver: Optional[Driver] = None
+        self._error: Optional[BaseException] = None
+        self._job: Optional[Job] = None
+        self._thread = threading.Thread(target=self._work, name="world", daemon=True)
+        self._thread.start()
+
+    def wait(self, timeout: Optional[float] = None) -> Optional[Driver]:
+        """Return the world's driver once it is made, None where that takes longer.
+
+        Raises:
+            BaseException: what making the world raised.
+        """
+        if not self._ready.wait(timeout):
+            return None
+        if self._error is not None:
+            raise self._error
+        return self._driver
+
+    def submit(self, raw: bytes, message: Message) -> Job:
+        """Hand in a message."""
+        job = Job(raw, message)
+        self._jobs.put(job)
+        return job
+
+    def stop(self, timeout: float) -> bool:
+        """Close the world and end the thread; return whether that was done in time."""
+        self._jobs.put(None)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        try:
+            self._driver = Driver(self._make())
+            world = self._driver.world
+            if hasattr(world, "progress"):
+                world.progress = self._report
+            if self._ranks is not None:
+                self._ranks.ready()
+        except BaseException as error:  # a model may raise anything; the server says it
+            self._error = error
+            self._ready.set()
+            return
+        self._ready.set()
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                break
+            self._job = job
+            try:
+                job.chunk = self._follow(job)
+            except WorldEnvError as error:
+                job.error = error
+            except BaseException as error:  # a model may raise anything; the server goes on
+                traceback.print_exc()
+                job.error = error
+            job.done.set()
+        world.close()
+
+    def _follow(self, job: Job) -> Optional[Chunk]:
+        assert self._driver is not None
+        if self._ranks is None:
+            return self._driver.run(job.message)
+        try:
+            self._ranks.tell(job.raw)
+            try:
+                chunk = self._driver.run(job.message)
+            finally:
+                others = self._ranks.answers()
+        except RankDied as error:
+            self._fail(str(error))
+            raise
+        for rank, text in others.items():
+            raise GenerationFailed("rank {} failed: {}".format(rank, text))
+        return chunk
+
+    def _report(self, fraction: Optional[float] = None, text: str = "") -> None:
+        if self._job is not None:
+            known = fraction is not None and 0 <= float(fraction) <= 1
+            self._job.progress = (float(fraction or 0.0) if known else None, str(text)[:200])
+
+
+def say(text: str) -> None:
+    """Write a line to the server's log."""
+    print("worldenv: " + text, file=sys.stderr, flush=True)

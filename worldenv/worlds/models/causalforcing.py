@@ -1,0 +1,65 @@
+"""Causal-Forcing, frame by frame: an image continued by text, one latent a step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from worldenv.camera import intrinsics
+from worldenv.world import World, WorldSpec
+from worldenv.worlds.models import open_model
+from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.model import Model
+from worldenv.worlds.models.text import CaptionControl, nominal, twist_limit
+
+__all__ = ["MODEL", "compile", "decode", "make"]
+
+FOV = 60.0
+SIZE = (832, 480)
+CHUNK = 4
+# 4 degrees and 13 cm a latent: one degree and a thirtieth of a metre a frame.
+_QUANTUM = nominal(CHUNK, 4.0, 4 / 30)
+
+SPEC = WorldSpec(
+    name="Causal-Forcing",
+    size=SIZE,
+    K=intrinsic_rows(intrinsics(SIZE, FOV)),
+    K_exactness="nominal",
+    fps=16.0,
+    chunk=CHUNK,
+    first_chunk=CHUNK,
+    drive="stream",
+    quantum=_QUANTUM,
+    max_twist=twist_limit(_QUANTUM),
+    image_start=True,
+    prompt="chunk",
+    pose_exactness="nominal",
+    context_policies=("sliding", "full"),
+    state="native",
+    held=True,
+    licence="Apache-2.0",
+    citation="Zhu et al., Causal Forcing: autoregressive diffusion distillation done right for "
+    "high-quality real-time interactive video generation (arXiv 2602.02214)",
+)
+
+_CONTROL = CaptionControl(SPEC)
+compile = _CONTROL.compile
+decode = _CONTROL.decode
+
+MODEL = Model(
+    id="CausalForcing",
+    title="Causal-Forcing (Wan2.1-T2V-1.3B, frame-wise)",
+    spec=SPEC,
+    compile=compile,
+    decode=decode,
+    quantum=_CONTROL.quantum,
+    control="captions",
+    options={"local_attn_size": 21, "sink_size": 0},
+    # The official default, -1, holds 21 latents and no more, so an episode ends after 81 frames; a
+    # window of 21 is the same until then, and slides after that. Neither was trained for.
+    context={"sliding": {"local_attn_size": 21}, "full": {"local_attn_size": -1}},
+)
+
+
+def make(**options: Any) -> World:
+    """Return CausalForcing-v0, or with ``stand_in=True`` its stand-in; options as in ``MODEL``."""
+    return open_model(MODEL, options)
