@@ -29,6 +29,18 @@ class CosmosWorld(DiffusionWorld):
     }
     size = "2 billion parameters, a text encoder of 7 billion, and the guardrail; a GPU of 48 GB"
 
+    def load(self) -> Any:
+        """Return the pipeline, where everything is there that its transformer calls."""
+        pipeline = super().load()
+        from diffusers.utils import is_torchvision_available
+
+        if pipeline.transformer.config.concat_padding_mask and not is_torchvision_available():
+            raise WeightsNotFound(
+                f"{MODEL.title} needs torchvision, which its transformer in diffusers calls; "
+                "install the torchvision that belongs to this torch"
+            )
+        return pipeline
+
     def given(self) -> dict[str, Any]:
         """Return the guardrail, without which the licence allows no use."""
         return {"safety_checker": guardrail()}

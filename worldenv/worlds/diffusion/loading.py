@@ -115,7 +115,9 @@ def load_pipeline(
     components: dict[str, Any] = dict(given or {})
     for part, kept in parts.items():
         entry = index.get(part)
-        if not (isinstance(entry, list) and len(entry) == 2 and all(isinstance(e, str) for e in entry)):
+        if not (
+            isinstance(entry, list) and len(entry) == 2 and all(isinstance(e, str) for e in entry)
+        ):
             raise weights.absent(f"{folder / INDEX} names no {part}")
         library = {"diffusers": diffusers, "transformers": transformers}.get(entry[0])
         loader = getattr(library, entry[1], None)
@@ -181,7 +183,9 @@ def _part(weights: Weights, folder: Path, loader: Any, precision: Any) -> Any:
     ):
         names = [str(name) for name in info.get(key) or ()]
         if names:
-            shown = ", ".join(sorted(names)[:MOST_NAMES]) + (", ..." if len(names) > MOST_NAMES else "")
+            shown = ", ".join(sorted(names)[:MOST_NAMES]) + (
+                ", ..." if len(names) > MOST_NAMES else ""
+            )
             raise weights.absent(f"{folder} {what} {len(names)} weights ({shown})")
     if any(value.is_meta for value in model.parameters()):
         raise weights.absent(f"{folder} left weights empty")

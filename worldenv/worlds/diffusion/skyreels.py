@@ -38,9 +38,9 @@ class SkyReelsWorld(DiffusionWorld):
 
     def load(self) -> Any:
         """Return the pipeline with the scheduler's shift set, and its sibling for videos."""
+        pipeline = super().load()
         import diffusers
 
-        pipeline = super().load()
         pipeline.scheduler = diffusers.UniPCMultistepScheduler.from_config(
             pipeline.scheduler.config, flow_shift=float(self.chosen["shift"])
         )
@@ -62,7 +62,8 @@ class SkyReelsWorld(DiffusionWorld):
 
         pictures = [Image.fromarray(frame) for frame in memory.frames]
         seen = len(pictures)
-        call, begun = self.pipeline, {"image": pictures[0]}
+        call = self.pipeline
+        begun: dict[str, Any] = {"image": pictures[0]}
         if seen > 1:
             later = diffusers.SkyReelsV2DiffusionForcingVideoToVideoPipeline(**call.components)
             later.set_progress_bar_config(disable=True)

@@ -24,6 +24,10 @@ class DiffusionWorld(ModelWorld):
         model: The model.
         options: Options that differ from its defaults. ``device`` None takes a GPU where there is
             one.
+
+    Attributes:
+        chosen: All options, those not given having their defaults.
+        pipeline: The pipeline of diffusers, None before the first reset.
     """
 
     kind: ClassVar[str]
@@ -44,7 +48,7 @@ class DiffusionWorld(ModelWorld):
                 f"{model.id} makes frames whose sides are multiples of {self.multiple}, got "
                 f"size={self.spec.size}"
             )
-        self._pipeline: Any = None
+        self.pipeline: Any = None
         self._generator: Any = None
         self._memory: Any = None
         self._scene: str | None = None
@@ -74,17 +78,6 @@ class DiffusionWorld(ModelWorld):
             self.size,
             self.spec.licence,
         )
-
-    @property
-    def pipeline(self) -> Any:
-        """The pipeline, loaded at first use.
-
-        Raises:
-            WeightsNotFound: weights or libraries are absent.
-        """
-        if self._pipeline is None:
-            self._pipeline = self.load()
-        return self._pipeline
 
     def load(self) -> Any:
         """Return the pipeline from its weights."""
@@ -136,13 +129,13 @@ class DiffusionWorld(ModelWorld):
             )
         self._memory = None
         image, K = fit_image(start.image, start.K, self.spec.size)
-        # Everything random comes from this one, on the CPU: the same numbers on every device.
-        pipeline = self.pipeline
+        if self.pipeline is None:
+            self.pipeline = self.load()
         import torch
 
+        # Everything random comes from this one, on the CPU: the same numbers on every device.
         self._generator = torch.Generator().manual_seed(seed)
         self._scene = start.prompt
-        del pipeline
         self._memory = self.remember(image, self.spec.intrinsics() if K is None else K, native)
         return image[None].copy(), None
 
@@ -173,7 +166,8 @@ class DiffusionWorld(ModelWorld):
                 generator=self._generator,
                 **keywords,
             )
-        except (RuntimeError, ValueError, TypeError, IndexError, KeyError) as error:
+        except Exception as error:
+            # Whatever breaks in there is the model's own trouble, not a caller's traceback.
             raise GenerationFailed(f"{self.model.id} broke: {one_line(error)}") from error
 
     def to_pictures(self, made: Any) -> NDArray[np.uint8]:
@@ -185,7 +179,7 @@ class DiffusionWorld(ModelWorld):
         values = np.asarray(made, dtype=np.float32)
         if not np.isfinite(values).all():
             raise GenerationFailed(f"{self.model.id} made frames that are not finite")
-        return np.rint(np.clip(values, 0, 1) * 255).astype(np.uint8)
+        return np.ascontiguousarray(np.rint(np.clip(values, 0, 1) * 255), dtype=np.uint8)
 
     def snapshot(self) -> Any:
         """Return the state of the episode."""
@@ -203,7 +197,7 @@ class DiffusionWorld(ModelWorld):
     def close(self) -> None:
         """Free the model; may be called twice."""
         super().close()
-        self._memory = self._pipeline = self._generator = None
+        self._memory = self.pipeline = self._generator = None
 
 
 def fit_image(
