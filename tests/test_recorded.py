@@ -150,7 +150,9 @@ def test_case_script_and_seed_select_the_recording(tmp_path):
         env.reset(seed=0, options={"case": Case(id="x", prompt="a ball"), "script": SHORT})
     with pytest.raises(Unsupported, match="with seed 7; recorded seeds: 0, 1"):
         env.reset(seed=7, options={"case": CASE, "script": SHORT})
+    before = make(tmp_path).spec
     shutil.copytree(tmp_path / "0", tmp_path / "twin")
+    assert make(tmp_path).spec.weights_revision != before.weights_revision
     with pytest.raises(Unsupported, match=r"2 recordings are of this case.*twin"):
         WorldEnv(make(tmp_path)).reset(seed=0, options={"case": CASE, "script": SHORT})
     recorded(tmp_path / "zz", size=(32, 32), seed=5)

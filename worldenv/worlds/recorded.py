@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -78,6 +79,9 @@ class RecordedWorld:
         self._tolerance = degrees, metres
         self._fov, self._chunk = fov, chunk
         self._entries = find_entries(videos)
+        together = "\n".join(sorted(entry.identity for entry in self._entries))
+        # Whoever keeps results by the spec must not take old ones for those of new recordings.
+        self._revision = hashlib.sha256(together.encode()).hexdigest()[:16]
         self.spec = self._spec(self._entries[0])
         self._rollout: Rollout | None = None
         self._chunks: Iterator[Chunk] | None = None
@@ -152,6 +156,7 @@ class RecordedWorld:
                     context_policies=(),
                     deterministic=True,
                     backend=f"recorded {recorded.backend}",
+                    weights_revision=self._revision,
                 )
             size, K, fps, exactness = rollout.size, rollout.K, rollout.fps, rollout.K_exactness
             prompts: Any = rollout.case.prompts if rollout.case is not None else ()
@@ -180,6 +185,7 @@ class RecordedWorld:
             prompt="chunk" if prompts else "none",
             state="whole",
             backend="recorded",
+            weights_revision=self._revision,
             licence="that of the videos",
         )
 

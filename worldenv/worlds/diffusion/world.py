@@ -42,6 +42,8 @@ class DiffusionWorld(ModelWorld):
     def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
         super().__init__(model, options)
         self.chosen: dict[str, Any] = {**model.options, **options}
+        revision = str(self.chosen["revision"] or "")
+        self.spec = dataclasses.replace(self.spec, weights_revision=revision)
         width, height = self.spec.size
         if width % self.multiple or height % self.multiple:
             raise Unsupported(
@@ -58,8 +60,11 @@ class DiffusionWorld(ModelWorld):
         """Where the model runs."""
         if self.chosen["device"] is not None:
             return str(self.chosen["device"])
-        import torch
-
+        try:
+            import torch
+        except ImportError:
+            # Nothing runs then; the first reset says what to install.
+            return "cpu"
         return "cuda" if torch.cuda.is_available() else "cpu"
 
     @property
@@ -81,21 +86,13 @@ class DiffusionWorld(ModelWorld):
 
     def load(self) -> Any:
         """Return the pipeline from its weights."""
-        given = self.given()
-        device = self.chosen["device"]
-        if device is None:
-            try:
-                device = self.device
-            except ImportError:
-                # The loader says which library is absent and how to get it.
-                device = "cpu"
         return load_pipeline(
             self.weights,
             self.kind,
             self.parts,
             dtype=self.dtype,
-            device=str(device),
-            given=given,
+            device=self.device,
+            given=self.given(),
         )
 
     def given(self) -> dict[str, Any]:
