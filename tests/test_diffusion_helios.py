@@ -15,7 +15,7 @@ from worldenv.case import Case
 from worldenv.policies import worldmembench
 from worldenv.rollout import Rollout
 from worldenv.stage import rebuild_engine, score_rollout
-from worldenv.world import GenerationFailed, Start
+from worldenv.world import GenerationFailed, Start, Unsupported
 from worldenv.worlds import load_world
 from worldenv.worlds.models.text import SENTENCES
 from worldenv.wrappers import RecordRollout, ScoreMemory
@@ -130,6 +130,11 @@ def test_a_whole_episode_is_recorded_and_scored(options, tmp_path):
     offline = [score.to_dict() for score in score_rollout(rollout, engine).scores]
     assert offline == online
     recorder.close()
+
+
+def test_the_first_frame_cannot_be_dropped(options):
+    with pytest.raises(Unsupported, match="leave keep_first_frame out"):
+        load_world(MAKE, **options, keep_first_frame=False)
 
 
 def test_what_breaks_in_the_model_is_one_line(world, monkeypatch):

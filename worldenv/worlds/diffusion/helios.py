@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.world import World
+from worldenv.world import Unsupported, World
 from worldenv.worlds.diffusion.world import DiffusionWorld, to_tensor
 from worldenv.worlds.models.helios import MODEL
-from worldenv.worlds.models.model import Native
+from worldenv.worlds.models.model import Model, Native
 from worldenv.worlds.models.text import SENTENCES
 
 __all__ = ["HeliosWorld", "make_local"]
@@ -49,6 +50,14 @@ class HeliosWorld(DiffusionWorld):
         "scheduler": "",
     }
     size = "14 billion parameters and a text encoder; a GPU of 80 GB"
+
+    def __init__(self, model: Model, options: Mapping[str, Any]) -> None:
+        super().__init__(model, options)
+        if self.chosen["keep_first_frame"] is not True:
+            raise Unsupported(
+                "Helios cannot drop its first frame here: diffusers 0.42 splits the history into "
+                "one latent more than it keeps; leave keep_first_frame out"
+            )
 
     def remember(
         self, image: NDArray[np.uint8], K: NDArray[np.float64], native: Native | None
@@ -106,7 +115,7 @@ class HeliosWorld(DiffusionWorld):
             add_noise_to_video_latents=False,
             history_sizes=sizes,
             num_latent_frames_per_chunk=LATENTS,
-            keep_first_frame=bool(self.chosen["keep_first_frame"]),
+            keep_first_frame=True,
             callback_on_step_end=keep,
             output_type="np",
         )
