@@ -130,6 +130,16 @@ def test_a_whole_episode_is_recorded_and_scored(options, tmp_path):
     offline = [score.to_dict() for score in score_rollout(rollout, engine).scores]
     assert offline == online
     recorder.close()
+    played = ScoreMemory(
+        gym.make("worldenv:Recorded-v0", videos=str(tmp_path / "walk")),
+        benchmarks=["worldmembench"],
+        profile="classic",
+    )
+    played.reset(seed=3, options={"case": case, "script": script})
+    done = False
+    while not done:
+        *_, done, info = played.step(0)
+    assert [score.to_dict() for score in info["memory_summary"].scores] == online
 
 
 def test_the_first_frame_cannot_be_dropped(options):

@@ -12,7 +12,7 @@ from worldenv import bench
 from worldenv.camera import CameraPath, intrinsics, walk
 from worldenv.case import Case, Target, load_case
 from worldenv.env import WorldEnv
-from worldenv.policies import r2m, worldmembench
+from worldenv.policies import mbench, r2m, worldmembench
 from worldenv.rollout import InvalidRollout, InvalidVideo, Rollout, save_poses
 from worldenv.video import VideoWriter
 from worldenv.world import PlanRequired, Start, UnknownName, Unsupported
@@ -171,6 +171,14 @@ def test_a_free_walk_is_played_back_along_what_was_commanded(tmp_path):
     plan = Rollout.load(tmp_path / "free").commanded
     chunks, _ = played(WorldEnv(make(tmp_path / "free"), plan=plan), seed=3)
     assert np.array_equal(np.concatenate([c.frames for c in chunks]), np.concatenate(shown))
+
+
+def test_prompts_of_the_case_are_those_it_was_recorded_with(tmp_path):
+    case = Case(id="toy/text/1", prompt="a box", prompts=("a box", "a lid opens"))
+    script = mbench.continuation(segments=2, seconds=1.0)
+    chunks, _ = recorded(tmp_path / "walk", case=case, script=script, prompt="chunk", chunk=4)
+    back, _ = played(WorldEnv(make(tmp_path / "walk"), case=case, script=script), seed=0)
+    assert all(np.array_equal(a.frames, b.frames) for a, b in zip(back, chunks, strict=True))
 
 
 @pytest.mark.parametrize("chunk", [None, 4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import os
@@ -12,9 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, geodesic_deg, intrinsics
-from worldenv.case import Case, read_image
+from worldenv.case import Case, load_script, read_image
 from worldenv.rollout import Rollout
-from worldenv.world import Chunk, GenerationFailed, PlanRequired, Start, Unsupported, WorldSpec
+from worldenv.world import (
+    Chunk,
+    GenerationFailed,
+    PlanRequired,
+    Start,
+    UnknownName,
+    Unsupported,
+    WorldSpec,
+)
 from worldenv.worlds.recordings import Entry, find_entries
 
 __all__ = ["RecordedWorld", "make"]
@@ -113,8 +122,7 @@ class RecordedWorld:
         if self._rollout is None:
             raise Unsupported("Recorded has no running episode; reset it first")
         poses = np.asarray(poses, dtype=np.float64)
-        case = self._rollout.case
-        if prompt is not None and (case is None or prompt not in (case.prompt, *case.prompts)):
+        if prompt is not None and prompt not in _texts(self._rollout):
             raise Unsupported("Recorded cannot be given another prompt than it was recorded with")
         miss = self._miss(self._rollout, poses, self._at)
         if miss is not None:
@@ -285,6 +293,19 @@ def asked_poses(rollout: Rollout) -> NDArray[np.float64]:
     if rollout.control == "plan":
         return rollout.target.poses[: len(rollout)]
     return rollout.commanded
+
+
+def _texts(rollout: Rollout) -> set[str | None]:
+    """Return every text that the recorded world can have been given between chunks."""
+    case = rollout.case
+    texts = set() if case is None else {case.prompt, *case.prompts}
+    if rollout.script is not None:
+        # A script that is gone, or fits this case no more, said nothing that can be checked.
+        with contextlib.suppress(UnknownName, Unsupported):
+            prompts = getattr(load_script(rollout.script), "prompts", None)
+            if prompts is not None:
+                texts |= {text for _, text in prompts(rollout.spec, case)}
+    return texts
 
 
 def _fits(case: Case | None, start: Start) -> bool:
