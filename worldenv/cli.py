@@ -1,8 +1,7 @@
-"""The command line; ``cli_worlds`` holds the commands about serving and setting up worlds."""
+"""The command line; ``cli_worlds`` holds the commands about worlds."""
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -257,57 +256,6 @@ def explain(
     explanation = explain_score(run, score_id)
     console.print(escape(explanation.text), soft_wrap=True)
     console.print(f"Page: {escape(str(explanation.page))}", soft_wrap=True)
-
-
-@app.command()
-def worlds() -> None:
-    """List the worlds: how each is driven, its licence, and what it still needs here."""
-    from worldenv.catalogue import entries
-
-    table = RichTable()
-    table.add_column("id", no_wrap=True)
-    for column in ("asked by", "drive", "state", "frames a step", "degrees"):
-        table.add_column(column)
-    table.add_column("licence")
-    table.add_column("here", no_wrap=True)
-    for entry in entries():
-        spec = entry.spec
-        facts = ["-", "-"] if spec is None else [spec.drive, spec.state]
-        cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
-        # What a licence forbids is told by the page of worlds, and by set-up.
-        licence, *rest = re.split("[:;(]", entry.licence)
-        cells.append(licence.strip() + (" ..." if rest else ""))
-        table.add_row(*map(escape, [*cells, entry.readiness]))
-    console.print(table)
-    console.print(
-        "degrees: what a step turns by default. Every model can be walked without weights: "
-        "--world-option stand_in=true.\nYour own: --world file.py:factory or "
-        "--world module:factory; 'worldenv check-world' examines it."
-    )
-
-
-@app.command("check-world")
-def check_world(
-    world: Annotated[str, typer.Argument(metavar="WORLD", help="Id, module:factory or file.py.")],
-    world_option: WorldOption = None,
-    frames: Annotated[int, typer.Option(help="New frames of a walk, at least.")] = 16,
-) -> None:
-    """Check that a world keeps the contract and does what its spec says."""
-    from worldenv.conformance import examine_world
-    from worldenv.worlds import load_world
-
-    options = parse_options(world_option or [])
-    table = RichTable("check", "result", "what was seen")
-    colours = {"ok": "green", "note": "yellow", "problem": "red"}
-    problems = 0
-    for finding in examine_world(lambda: load_world(world, **options), frames=frames):
-        state = f"[{colours[finding.state]}]{finding.state}[/]"
-        table.add_row(finding.check, state, escape(finding.note))
-        problems += finding.state == "problem"
-    console.print(table)
-    if problems:
-        errors.print(f"[red]{problems} problem(s)[/] in {escape(world)}", soft_wrap=True)
-        sys.exit(1)
 
 
 suites = typer.Typer(help="The built-in suites: list them, or show their cases.")

@@ -173,7 +173,4 @@ def _load_file(file: Path) -> Any:
     return module
 
 
-<<<<<<< HEAD
-__all__ = ["WORLDS", "InvalidWorld", "load_world", "world_module"]
-=======
-__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins"]
+__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins", "world_module"]
