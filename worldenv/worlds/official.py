@@ -112,9 +112,9 @@ def what_it_takes(model: Model) -> str:
     recipe = load_recipe(name)
     return (
         f"{model.title} is not set up here. 'worldenv setup {name} --create FOLDER' makes its "
-        f"environment ('--plan' lists every step), or 'worldenv setup {name} --python PYTHON --repo "
-        f"REPO --weights WEIGHTS' takes one that you have. {_needs(recipe)} stand_in=True walks its "
-        "control without weights."
+        f"environment ('--plan' lists every step), or 'worldenv setup {name} --python PYTHON "
+        f"--repo REPO --weights WEIGHTS' takes one that you have. {_needs(recipe)} "
+        "stand_in=True walks its control without weights."
     )
 
 
