@@ -158,7 +158,7 @@ class RolloutWriter:
         self._chunks.append(n)
         self._wall_times.append(float(wall_time))
         self._length += n
-        self._queue.put((np.array(chunk.frames), kept))
+        self._queue.put((np.array(chunk.frames, order="C"), kept))
 
     def finish(self) -> Path:
         """Complete the rollout and return its folder."""

@@ -12,7 +12,10 @@ from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.case import read_image
 from worldenv.world import Chunk, GenerationFailed, Start, Unsupported, WorldSpec, check_image
 
-__all__ = ["PanoramaWorld", "make", "project", "shrink"]
+__all__ = ["NEEDS", "PanoramaWorld", "make", "project", "shrink"]
+
+NEEDS = "image="
+"""What the list of worlds says that it still needs."""
 
 PRIMITIVES = (
     Primitive.STAY,
@@ -85,7 +88,8 @@ class PanoramaWorld:
             first_chunk=_whole("first_chunk", first_chunk, 1 << 20),
             primitives=tuple(p.name for p in PRIMITIVES),
             max_twist=(3.0, 3.0, 3.0, 0.0, 0.0, 0.0),
-            image_start=True,
+            # Start.image is welcome where it is a panorama; no view of a case's scene is one.
+            image_start=False,
             truth=("pose",),
             backend="panorama",
             licence="that of the photograph",

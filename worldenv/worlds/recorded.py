@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,12 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, geodesic_deg, intrinsics
-from worldenv.case import Case, read_image
+from worldenv.case import Case, load_script, read_image
 from worldenv.rollout import Rollout
-from worldenv.world import Chunk, GenerationFailed, PlanRequired, Start, Unsupported, WorldSpec
+from worldenv.world import (
+    Chunk,
+    GenerationFailed,
+    PlanRequired,
+    Start,
+    UnknownName,
+    Unsupported,
+    WorldSpec,
+)
 from worldenv.worlds.recordings import Entry, find_entries
 
-__all__ = ["RecordedWorld", "make"]
+__all__ = ["NEEDS", "RecordedWorld", "make"]
+
+NEEDS = "videos="
+"""What the list of worlds says that it still needs."""
 
 
 class RecordedWorld:
@@ -78,6 +91,9 @@ class RecordedWorld:
         self._tolerance = degrees, metres
         self._fov, self._chunk = fov, chunk
         self._entries = find_entries(videos)
+        together = "\n".join(sorted(entry.identity for entry in self._entries))
+        # Whoever keeps results by the spec must not take old ones for those of new recordings.
+        self._revision = hashlib.sha256(together.encode()).hexdigest()[:16]
         self.spec = self._spec(self._entries[0])
         self._rollout: Rollout | None = None
         self._chunks: Iterator[Chunk] | None = None
@@ -109,8 +125,7 @@ class RecordedWorld:
         if self._rollout is None:
             raise Unsupported("Recorded has no running episode; reset it first")
         poses = np.asarray(poses, dtype=np.float64)
-        case = self._rollout.case
-        if prompt is not None and (case is None or prompt not in (case.prompt, *case.prompts)):
+        if prompt is not None and prompt not in _texts(self._rollout):
             raise Unsupported("Recorded cannot be given another prompt than it was recorded with")
         miss = self._miss(self._rollout, poses, self._at)
         if miss is not None:
@@ -152,6 +167,7 @@ class RecordedWorld:
                     context_policies=(),
                     deterministic=True,
                     backend=f"recorded {recorded.backend}",
+                    weights_revision=self._revision,
                 )
             size, K, fps, exactness = rollout.size, rollout.K, rollout.fps, rollout.K_exactness
             prompts: Any = rollout.case.prompts if rollout.case is not None else ()
@@ -180,6 +196,7 @@ class RecordedWorld:
             prompt="chunk" if prompts else "none",
             state="whole",
             backend="recorded",
+            weights_revision=self._revision,
             licence="that of the videos",
         )
 
@@ -279,6 +296,19 @@ def asked_poses(rollout: Rollout) -> NDArray[np.float64]:
     if rollout.control == "plan":
         return rollout.target.poses[: len(rollout)]
     return rollout.commanded
+
+
+def _texts(rollout: Rollout) -> set[str | None]:
+    """Return every text that the recorded world can have been given between chunks."""
+    case = rollout.case
+    texts = set() if case is None else {case.prompt, *case.prompts}
+    if rollout.script is not None:
+        # A script that is gone, or fits this case no more, said nothing that can be checked.
+        with contextlib.suppress(UnknownName, Unsupported):
+            prompts = getattr(load_script(rollout.script), "prompts", None)
+            if prompts is not None:
+                texts |= {text for _, text in prompts(rollout.spec, case)}
+    return texts
 
 
 def _fits(case: Case | None, start: Start) -> bool:

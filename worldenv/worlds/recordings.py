@@ -39,6 +39,7 @@ class Entry:
         seed: Seed of the world, None when it does not matter.
         fps: Frames a second, None as the pose file says.
         K: Intrinsics (3, 3) in pixels, None as the pose file says.
+        digest: Digest of a rollout's frames, empty for a video.
     """
 
     video: Path
@@ -48,11 +49,20 @@ class Entry:
     seed: int | None = None
     fps: float | None = None
     K: tuple[tuple[float, ...], ...] | None = None
+    digest: str = ""
 
     @property
     def is_rollout(self) -> bool:
         """Whether it is a rollout folder of ours."""
         return self.video.is_dir()
+
+    @property
+    def identity(self) -> str:
+        """What changes when the recording does; a video is not read for it."""
+        if self.digest:
+            return self.digest
+        status = self.video.stat()
+        return f"{self.video.name} {status.st_size} {status.st_mtime_ns}"
 
     def open(self) -> Rollout:
         """Return the recording; a video's frames are counted by decoding it."""
@@ -141,7 +151,13 @@ def _is_control(folder: Path) -> bool:
 
 def _rollout(folder: Path) -> Entry:
     rollout = Rollout.load(folder)
-    return Entry(folder, script=rollout.script, case=rollout.case, seed=rollout.seed)
+    return Entry(
+        folder,
+        script=rollout.script,
+        case=rollout.case,
+        seed=rollout.seed,
+        digest=rollout.digest,
+    )
 
 
 def _listed(rows: Any, base: Path) -> Iterator[Entry]:

@@ -10,6 +10,8 @@ Facts from ``inference_video_scripts/wm/inference_sana_wm.py`` of NVlabs/Sana an
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,19 +19,21 @@ import numpy as np
 from worldenv.camera import CameraPath, intrinsics
 from worldenv.world import World, WorldSpec
 from worldenv.worlds.models import open_model
-from worldenv.worlds.models.control import hold, speeds, whole_steps
+from worldenv.worlds.models.control import hold, intrinsic_rows, speeds, whole_steps
 from worldenv.worlds.models.model import Model, Native, Quantum
 
 __all__ = ["MODEL", "STRIDE", "compile", "decode", "make", "native_of", "path_of"]
 
+FOV = 70.0
+SIZE = (1280, 704)
 STRIDE = 8
 """Pixel frames of a latent frame."""
 
 SPEC = WorldSpec(
     "SANA-WM",
-    (1280, 704),
+    SIZE,
     # The official code estimates intrinsics where none are given and has no default of its own.
-    tuple(map(tuple, intrinsics((1280, 704), 70.0).tolist())),
+    intrinsic_rows(intrinsics(SIZE, FOV)),
     16.0,
     chunk=STRIDE,
     first_chunk=STRIDE,
@@ -70,6 +74,13 @@ def path_of(native: Native, spec: WorldSpec) -> CameraPath:
     return CameraPath(native["c2w"][: native["frames"]], fps=spec.fps)
 
 
+def specify(spec: WorldSpec, options: Mapping[str, Any]) -> WorldSpec:
+    """Return the spec at the option ``size``, (width, height) in pixels."""
+    width, height = options["size"]
+    size = (int(width), int(height))
+    return dataclasses.replace(spec, size=size, K=intrinsic_rows(intrinsics(size, FOV)))
+
+
 MODEL = Model(
     id="SanaWM",
     title="SANA-WM (1.6B, bidirectional)",
@@ -77,6 +88,16 @@ MODEL = Model(
     compile=compile,
     decode=decode,
     quantum=Quantum(),
+    options={
+        "weights": "Efficient-Large-Model/SANA-WM_bidirectional-diffusers",
+        "revision": None,
+        "device": None,
+        "dtype": "bfloat16",
+        "steps": 60,
+        "guidance": 5.0,
+        "size": SIZE,
+    },
+    specify=specify,
     local="worldenv.worlds.diffusion.sana_wm:make_local",
     verified="run with tiny random weights; the released weights have not been run by us",
 )
