@@ -49,7 +49,7 @@ __all__ = [
 
 
 TINY = (
-    "official loop run on the CPU by its adapter with tiny random or stubbed networks, where it saw "
+    "official loop run on the CPU by its adapter with tiny random or stubbed networks, which saw "
     "the control that was meant; never run with its weights by us"
 )
 """``Model.verified`` of models whose official loop has been run by the adapter."""
