@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import socket
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +27,7 @@ from worldenv.worlds.models.driving import (
     chosen_options,
     fit_image,
     found,
+    lone_rank,
     official_module,
     pixels,
     seed_all,
@@ -170,27 +170,13 @@ class Official(ModelWorld):
             self._folder = None
 
     def _load(self) -> Any:
-        # Decoding goes through torch.distributed even on one GPU.
-        for name, value in (
-            ("RANK", "0"),
-            ("LOCAL_RANK", "0"),
-            ("WORLD_SIZE", "1"),
-            ("MASTER_ADDR", "127.0.0.1"),
-            ("MASTER_PORT", str(_free_port())),
-        ):
-            os.environ.setdefault(name, value)
+        lone_rank()
         folder = self._weights / "HY-WorldPlay"
         return official_module("wan.generate", MODEL).WanRunner(
             model_id=str(found(self._weights / "Wan2.2-TI2V-5B-Diffusers", MODEL)),
             ckpt_path=str(found(folder / "wan_distilled_model" / "model.pt", MODEL)),
             ar_model_path=str(found(folder / "wan_transformer", MODEL)),
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def official(*, repo: str, weights: str, **options: Any) -> World:
