@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from worldenv.camera import PRIMITIVES, CameraPath, geodesic_deg, integrate, walk
 from worldenv.case import load_script
+from worldenv.recipe import load_recipe
 from worldenv.world import Start, UnknownName, Unsupported, WeightsNotFound, fit_path
 from worldenv.worlds.models.control import Keys
 
@@ -109,7 +110,7 @@ def test_random_captions_come_back(name, seed):
     module = load(name)
     spec = module.MODEL.spec
     draw = np.random.default_rng(seed)
-    chosen = [str(p) for p in draw.choice(spec.primitives, size=int(draw.integers(1, 5)))]
+    chosen = [str(p) for p in draw.choice(spec.primitives, size=int(draw.integers(1, 4)))]
     # Beyond the zenith a camera is no longer level, and words refuse it.
     chosen = chosen[:2] + [p for p in chosen[2:] if not p.startswith("PITCH")]
     path = held(module, chosen)
@@ -395,6 +396,8 @@ def test_chunks_count_new_frames(name, frames):
 @pytest.mark.parametrize("name", NAMES)
 def test_stand_in_walks_the_decoded_path(name):
     module = load(name)
+    for policy in module.MODEL.context:
+        module.make(stand_in=True, size=(32, 24), context=policy).close()
     world = module.make(stand_in=True, size=(32, 24))
     assert world.spec.stand_in
     plan = asked(module, "worldmembench:lrlr")
@@ -430,3 +433,13 @@ def test_keys_of_yume_are_as_fast_along_a_diagonal():
     assert isinstance(keys, Keys)
     for ways in (keys.moves, keys.turns):
         assert np.allclose(np.linalg.norm(ways[1:], axis=1), np.linalg.norm(ways[1]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_model_has_a_recipe_for_its_adapter(name):
+    module = load(name)
+    recipe = load_recipe(module.MODEL.id)
+    expected = module.MODEL.local or f"worldenv.worlds.models.{name}:official"
+    assert recipe.adapter == expected
+    assert recipe.weights
+    assert bool(recipe.repo) != bool(module.MODEL.local)

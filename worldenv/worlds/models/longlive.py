@@ -7,11 +7,18 @@ from typing import Any
 from worldenv.camera import intrinsics
 from worldenv.world import World, WorldSpec
 from worldenv.worlds.models import open_model
+from worldenv.worlds.models.adapter import (
+    enter,
+    places,
+    settle,
+    weights_file,
+)
+from worldenv.worlds.models.blocks import RecachedWorld, load_base, load_lora
 from worldenv.worlds.models.control import intrinsic_rows
 from worldenv.worlds.models.model import Model
 from worldenv.worlds.models.text import CaptionControl, nominal, twist_limit
 
-__all__ = ["MODEL", "compile", "decode", "make"]
+__all__ = ["MODEL", "compile", "decode", "make", "official"]
 
 FOV = 60.0
 SIZE = (832, 480)
@@ -56,9 +63,45 @@ MODEL = Model(
     control="captions",
     options={"local_attn_size": 12, "sink_size": 3, "global_sink": True},
     context={"sliding": {"local_attn_size": 12, "sink_size": 3}},
+    verified="its step equals the official loop on a toy network; never run with its weights",
 )
 
 
 def make(**options: Any) -> World:
     """Return LongLive-v0, or with ``stand_in=True`` its stand-in; options as in ``MODEL``."""
     return open_model(MODEL, options)
+
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return LongLive 1.0 by its official code, in the model's own environment.
+
+    Args:
+        repo: Checkout of the branch v1.0 of NVlabs/LongLive.
+        weights: Folder with ``wan_models/Wan2.1-T2V-1.3B`` and ``LongLive-1.3B``.
+        options: Options of ``MODEL``.
+    """
+    repo, weights = places(repo, weights)
+    chosen = settle(MODEL, options)
+
+    def build() -> Any:
+        base = weights_file(weights, "LongLive-1.3B", "models", "longlive_base.pt")
+        lora = weights_file(weights, "LongLive-1.3B", "models", "lora.pt")
+        enter(repo, weights)
+        import torch
+        from omegaconf import OmegaConf
+        from pipeline.interactive_causal_inference import InteractiveCausalInferencePipeline
+
+        config = OmegaConf.merge(
+            OmegaConf.load(f"{repo}/configs/longlive_interactive_inference.yaml"),
+            {
+                "model_kwargs": {key: chosen[key] for key in ("local_attn_size", "sink_size")},
+                "global_sink": chosen["global_sink"],
+            },
+        )
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        pipeline = InteractiveCausalInferencePipeline(config, device=device)
+        load_base(pipeline, base, "generator")
+        load_lora(pipeline, config, lora)
+        return pipeline.to(dtype=torch.bfloat16).to(device)
+
+    return RecachedWorld(MODEL, options, build)
