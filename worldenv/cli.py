@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -259,17 +260,20 @@ def worlds() -> None:
     """List the worlds: how each is driven, its licence, and what it still needs here."""
     from worldenv.catalogue import entries
 
-    table = RichTable(
-        "id", "asked by", "size", "fps", "drive", "state", "frames a step", "degrees", "licence",
-        "here",
-    )  # fmt: skip
+    table = RichTable()
+    table.add_column("id", no_wrap=True)
+    for column in ("asked by", "drive", "state", "frames a step", "degrees"):
+        table.add_column(column)
+    table.add_column("licence")
+    table.add_column("here", no_wrap=True)
     for entry in entries():
         spec = entry.spec
-        facts = ["-"] * 4
-        if spec is not None:
-            facts = ["{}x{}".format(*spec.size), f"{spec.fps:g}", spec.drive, spec.state]
+        facts = ["-", "-"] if spec is None else [spec.drive, spec.state]
         cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
-        table.add_row(*map(escape, [*cells, entry.licence, entry.readiness]))
+        # What a licence forbids is told by the page of worlds, and by set-up.
+        licence, *rest = re.split("[:;(]", entry.licence)
+        cells.append(licence.strip() + (" ..." if rest else ""))
+        table.add_row(*map(escape, [*cells, entry.readiness]))
     console.print(table)
     console.print(
         "degrees: what a step turns by default. Every model can be walked without weights: "

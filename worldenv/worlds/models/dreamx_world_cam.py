@@ -12,18 +12,32 @@ a1f4c6e.
 from __future__ import annotations
 
 import dataclasses
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.world import World
+from worldenv.world import Start, World
 from worldenv.worlds.models import dreamx_world, open_model
 from worldenv.worlds.models.control import hold, inverse, sample, speeds, spread, whole_steps
+from worldenv.worlds.models.driving import (
+    CHECKED,
+    PlannedWorld,
+    at_repo,
+    found,
+    official_module,
+    pixels,
+    seed_all,
+)
 from worldenv.worlds.models.model import Model, Native, Quantum
 from worldenv.worlds.models.worldplay import K_SHARE
 
-__all__ = ["MODEL", "compile", "decode", "make"]
+__all__ = ["MODEL", "compile", "decode", "make", "official"]
 
 STRIDE = dreamx_world.STRIDE
 
@@ -60,9 +74,88 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(frames=STRIDE),
     options={"steps": 50, "guidance": 3.0, "shift": 3.0},
+    verified=CHECKED,
 )
 
 
 def make(**options: Any) -> World:
     """Return the world; options as in ``worldenv.worlds.models.open_model``."""
     return open_model(MODEL, options)
+
+
+class Official(PlannedWorld):
+    """DreamX-World-Cam through its official pipeline, one call an episode."""
+
+    def __init__(self, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
+        super().__init__(MODEL, options)
+        self._repo, self._weights = repo, weights
+        self._parts: Any = None
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        import torch
+        from PIL import Image
+
+        with at_repo(found(self._repo, MODEL)), tempfile.TemporaryDirectory() as folder:
+            if self._parts is None:
+                self._parts = self._load()
+            arguments, pipe, boundary = self._parts
+            file = os.path.join(folder, "image.png")
+            Image.fromarray(image).save(file)
+            seed_all(seed)
+            latents = len(native["viewmats"])
+            with torch.no_grad():
+                made = pipe(
+                    start.prompt or "",
+                    num_frames=1 + STRIDE * (latents - 1),
+                    negative_prompt=arguments.negative_prompt,
+                    height=SPEC.size[1],
+                    width=SPEC.size[0],
+                    generator=torch.Generator(device="cpu").manual_seed(seed),
+                    guidance_scale=self.chosen["guidance"],
+                    num_inference_steps=self.chosen["steps"],
+                    start_image=file,
+                    control_camera_video={
+                        "viewmats": torch.as_tensor(native["viewmats"]).float(),
+                        "K": torch.as_tensor(native["K"]).float().expand(latents, 3, 3),
+                    },
+                    boundary=boundary,
+                    shift=self.chosen["shift"],
+                )
+        return pixels(made.videos, "BCTHW", low=0.0)
+
+    def _load(self) -> Any:
+        script = official_module("inference_dreamx5b", MODEL)
+        command = [
+            "inference_dreamx5b.py",
+            "--model_name",
+            str(found(self._weights / "Wan2.2-TI2V-5B", MODEL)),
+            "--transformer_path",
+            str(found(self._weights / "DreamX-World-5B-Cam", MODEL)),
+            "--input_dir",
+            "unused",
+            "--output_dir",
+            "unused",
+            "--cam_method",
+            "prope",
+            "--add_control_adapter",
+        ]
+        before, sys.argv = sys.argv, command
+        try:
+            arguments = script.parse_args()
+        finally:
+            sys.argv = before
+        pipe, _, _, _, _, boundary = script.setup_models(arguments)
+        return arguments, pipe, boundary
+
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return the model run by its official code, in an environment that has what this needs.
+
+    Args:
+        repo: Checkout of the official repository.
+        weights: Folder of the weights, laid out as in the recipe.
+        options: Options of the model.
+    """
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
+    return world

@@ -7,17 +7,22 @@ control. The decoded path keeps the metres of the path asked for (``metres``, wh
 told); that is why the poses are nominal.
 
 Facts from ``wan/image2video.py`` and ``wan/utils/cam_utils.py`` of Robbyant/lingbot-world at
-6ca87d4.
+65d29dd.
 """
 
 from __future__ import annotations
 
+import inspect
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.world import World, WorldSpec
+from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import (
     hold,
@@ -27,6 +32,16 @@ from worldenv.worlds.models.control import (
     speeds,
     spread,
     whole_steps,
+)
+from worldenv.worlds.models.driving import (
+    CHECKED,
+    PlannedWorld,
+    at_repo,
+    fit_intrinsics,
+    found,
+    official_module,
+    pixels,
+    seed_all,
 )
 from worldenv.worlds.models.model import Model, Native, Quantum
 
@@ -39,7 +54,9 @@ __all__ = [
     "decode",
     "make",
     "native_of",
+    "official",
     "path_of",
+    "write_control",
 ]
 
 STRIDE = 4
@@ -147,9 +164,86 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(frames=STRIDE, degrees=1e-6, metres=1e-6),
     options={"steps": 70, "shift": 10.0, "guidance": 5.0, "solver": "unipc"},
+    verified=CHECKED,
 )
 
 
 def make(**options: Any) -> World:
     """Return the world; options as in ``worldenv.worlds.models.open_model``."""
     return open_model(MODEL, options)
+
+
+def write_control(folder: Path, native: Native, start: Start) -> None:
+    """Write ``poses.npy`` and ``intrinsics.npy`` as the official code reads them.
+
+    Args:
+        folder: Where to.
+        native: The control.
+        start: What the episode begins from; its intrinsics win over the nominal ones.
+    """
+    rows = native["intrinsics"]
+    if start.K is not None:
+        K = fit_intrinsics(start, MODEL)
+        x, y = INTRINSICS_SIZE[0] / SIZE[0], INTRINSICS_SIZE[1] / SIZE[1]
+        rows = np.tile([K[0, 0] * x, K[1, 1] * y, K[0, 2] * x, K[1, 2] * y], (len(rows), 1))
+    np.save(folder / "poses.npy", native["poses"])
+    np.save(folder / "intrinsics.npy", rows)
+
+
+class Official(PlannedWorld):
+    """LingBot-World through its official class, one call an episode."""
+
+    def __init__(self, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
+        super().__init__(MODEL, options)
+        self._repo, self._weights = repo, weights
+        self._pipe: Any = None
+        self._plain: dict[str, bool] = {}
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        from PIL import Image
+
+        with at_repo(found(self._repo, MODEL)), tempfile.TemporaryDirectory() as folder:
+            if self._pipe is None:
+                self._pipe = self._load()
+                # Newer code draws keys over every frame unless told not to.
+                draws = "vis_ui" in inspect.signature(self._pipe.generate).parameters
+                self._plain = {"vis_ui": False} if draws else {}
+            write_control(Path(folder), native, start)
+            seed_all(seed)
+            made = self._pipe.generate(
+                start.prompt or "",
+                Image.fromarray(image),
+                action_path=folder,
+                max_area=480 * 832,
+                frame_num=len(native["poses"]),
+                shift=self.chosen["shift"],
+                sample_solver=self.chosen["solver"],
+                sampling_steps=self.chosen["steps"],
+                guide_scale=self.chosen["guidance"],
+                seed=seed,
+                offload_model=True,
+                **self._plain,
+            )
+        return pixels(made, "CTHW")
+
+    def _load(self) -> Any:
+        return official_module("wan", MODEL).WanI2V(
+            config=official_module("wan.configs", MODEL).WAN_CONFIGS["i2v-A14B"],
+            # The official code tells poses from keys by this folder's name, which must hold "cam".
+            checkpoint_dir=str(found(self._weights / "lingbot-world-base-cam", MODEL)),
+            device_id=int(os.environ.get("LOCAL_RANK", "0")),
+            rank=int(os.environ.get("RANK", "0")),
+        )
+
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return the model run by its official code, in an environment that has what this needs.
+
+    Args:
+        repo: Checkout of the official repository.
+        weights: Folder of the weights, laid out as in the recipe.
+        options: Options of the model.
+    """
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
+    return world

@@ -6,21 +6,34 @@ degrees a frame and a key as 0.1235 metres a frame, as the successor defines the
 checkpoint was hardly trained to go back or to look up and down.
 
 Facts from ``pipeline/causal_inference.py`` and ``utils/conditions.py`` of SkyworkAI/Matrix-Game,
-folder Matrix-Game-2.
+folder Matrix-Game-2, at 71c3cd7.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from worldenv.camera import CameraPath, intrinsics
-from worldenv.world import World, WorldSpec
+from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import Keys, follow, speeds
-from worldenv.worlds.models.model import Model, Native, Quantum
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    HeldRows,
+    Loop,
+    at_repo,
+    chosen_options,
+    fit_image,
+    found,
+    official_module,
+    seed_all,
+)
+from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 
 __all__ = [
     "DEGREES",
@@ -32,6 +45,7 @@ __all__ = [
     "decode",
     "indices",
     "make",
+    "official",
     "rows",
 ]
 
@@ -138,9 +152,151 @@ MODEL = Model(
     quantum=QUANTUM,
     control="keys",
     options={"max_latents": 360},
+    verified=RECORDED,
 )
 
 
 def make(**options: Any) -> World:
     """Return the world; options as in ``worldenv.worlds.models.open_model``."""
     return open_model(MODEL, options)
+
+
+class Official(ModelWorld):
+    """Matrix-Game 2.0 through its interactive loop, which is stepped from outside.
+
+    The loop asks for an action by the keyboard and writes each block as a video; both are answered
+    here instead, so that every frame has its own keys and frames come as they are.
+    """
+
+    def __init__(self, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
+        self.chosen = chosen_options(MODEL, options)
+        super().__init__(MODEL, options)
+        self._repo, self._weights = repo, weights
+        self._game: Any = None
+        self._loop: Loop | None = None
+        self._made = 0
+
+    def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
+        """Return the conditioning image and start the loop, which waits for the first step."""
+        image = fit_image(start, MODEL)
+        folder = found(self._repo / "Matrix-Game-2", MODEL)
+        self._end()
+        with at_repo(folder):
+            if self._game is None:
+                self._game = self._load(folder)
+            # Noise and every later draw come from the global generator.
+            seed_all(seed)
+            noise, conditions = self._conditions(image)
+        self._made = 1
+        self._loop = Loop(lambda loop: self._run(loop, noise, conditions))
+        return image[None], None
+
+    def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
+        """Make the next block of keys."""
+        assert self._loop is not None
+        # The first block makes frame 0 too.
+        start = 0 if self._made == 1 else self._made
+        rows = slice(start, self._made + len(poses))
+        made = self._loop.step((native["mouse"][rows], native["keyboard"][rows]))
+        self._made += len(poses)
+        return made[-len(poses) :], None
+
+    def close(self) -> None:
+        """End the loop; the model stays until the process ends."""
+        super().close()
+        self._end()
+
+    def _end(self) -> None:
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
+
+    def _load(self, folder: Path) -> Any:
+        weights = found(self._weights / "Matrix-Game-2.0", MODEL)
+        # The folder holds one file, whatever its name.
+        files = sorted((weights / "base_distilled_model").glob("*.safetensors"))
+        checkpoint = files[0] if files else found(weights / "base_distilled_model", MODEL)
+        return official_module("inference_streaming", MODEL).InteractiveGameInference(
+            SimpleNamespace(
+                config_path=str(folder / "configs/inference_yaml/inference_universal.yaml"),
+                checkpoint_path=str(checkpoint),
+                pretrained_model_path=str(weights),
+                max_num_output_frames=self.chosen["max_latents"],
+                output_folder="",
+                seed=0,
+            )
+        )
+
+    def _conditions(self, image: np.ndarray) -> tuple[Any, dict[str, Any]]:
+        """Return the noise of the longest episode, and what the image conditions."""
+        import torch
+        from PIL import Image
+
+        game, latents = self._game, int(self.chosen["max_latents"])
+        place = {"device": game.device, "dtype": game.weight_dtype}
+        with torch.no_grad():
+            first = game.frame_process(Image.fromarray(image))[None, :, None].to(**place)
+            rest = torch.zeros_like(first).repeat(1, 1, 4 * (latents - 1), 1, 1)
+            encoded = game.vae.encode(
+                torch.cat([first, rest], dim=2),
+                device=game.device,
+                tiled=True,
+                tile_size=[44, 80],
+                tile_stride=[23, 38],
+            ).to(game.device)
+            known = torch.ones_like(encoded)
+            known[:, :, 1:] = 0
+            context = game.vae.clip.encode_video(first)
+            noise = torch.randn([1, 16, latents, 44, 80], **place)
+        frames = 4 * (latents - 1) + 1
+        return noise, {
+            "cond_concat": torch.cat([known[:, :4], encoded], dim=1).to(**place),
+            "visual_context": context.to(**place),
+            "mouse_cond": torch.zeros(1, frames, 2, **place),
+            "keyboard_cond": torch.zeros(1, frames, 4, **place),
+        }
+
+    def _run(self, loop: Loop, noise: Any, conditions: dict[str, Any]) -> None:
+        import torch
+
+        module = official_module("pipeline.causal_inference", MODEL)
+        game = self._game
+
+        def action(*_: Any, **__: Any) -> dict[str, Any]:
+            mouse, keyboard = loop.ask()
+            place = {"device": game.device, "dtype": game.weight_dtype}
+            return {
+                "mouse": HeldRows(torch.as_tensor(mouse).to(**place)),
+                "keyboard": HeldRows(torch.as_tensor(keyboard).to(**place)),
+            }
+
+        def keep(frames: np.ndarray, file: str, *_: Any, **__: Any) -> None:
+            # The whole video is written once more at the end; only blocks are wanted.
+            if file.endswith("_current.mp4"):
+                loop.give(np.array(frames))
+
+        module.get_current_action = action
+        module.process_video = keep
+        # The loop asks whether to go on.
+        module.input = lambda *_: ""
+        with torch.no_grad():
+            game.pipeline.inference(
+                noise=noise,
+                conditional_dict=conditions,
+                return_latents=False,
+                output_folder="",
+                name="worldenv",
+                mode="universal",
+            )
+
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return the model run by its official code, in an environment that has what this needs.
+
+    Args:
+        repo: Checkout of the official repository.
+        weights: Folder of the weights, laid out as in the recipe.
+        options: Options of the model.
+    """
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
+    return world

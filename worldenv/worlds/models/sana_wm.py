@@ -46,7 +46,7 @@ SPEC = WorldSpec(
     pose_exactness="calibrated",
     state="whole",
     backend="diffusers",
-    licence="Apache-2.0 code; see the card of the weights",
+    licence="Apache-2.0",
     citation="SANA-WM, arXiv 2605.15178, 2026",
 )
 

@@ -11,12 +11,17 @@ Tencent-Hunyuan/HY-WorldPlay at da2d0c2.
 
 from __future__ import annotations
 
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.world import World, WorldSpec
+from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import (
     hold,
@@ -27,9 +32,29 @@ from worldenv.worlds.models.control import (
     spread,
     whole_steps,
 )
+from worldenv.worlds.models.driving import (
+    CHECKED,
+    PlannedWorld,
+    at_repo,
+    found,
+    official_module,
+    pixels,
+    seed_all,
+)
 from worldenv.worlds.models.model import Model, Native, Quantum
 
-__all__ = ["K_SHARE", "MODEL", "STRIDE", "action_labels", "compile", "decode", "make"]
+__all__ = [
+    "K_SHARE",
+    "MODEL",
+    "STRIDE",
+    "action_labels",
+    "compile",
+    "decode",
+    "make",
+    "native_of",
+    "official",
+    "path_of",
+]
 
 STRIDE = 4
 """Pixel frames of a latent frame."""
@@ -154,10 +179,112 @@ MODEL = Model(
     compile=compile,
     decode=decode,
     quantum=Quantum(frames=STRIDE),
-    options={"few_step": True, "steps": 4, "guidance": 6.0, "negative_prompt": ""},
+    # 0 steps are as many as the weights want: 4 distilled, 50 not.
+    options={"few_step": True, "steps": 0, "negative_prompt": ""},
+    verified=CHECKED,
 )
 
 
 def make(**options: Any) -> World:
     """Return the world; options as in ``worldenv.worlds.models.open_model``."""
     return open_model(MODEL, options)
+
+
+class Official(PlannedWorld):
+    """HY-WorldPlay 8B through its own pipeline, one call an episode.
+
+    Importing the official script would start its parallel state with what the command line says, so
+    the pipeline is imported by itself.
+    """
+
+    def __init__(self, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
+        super().__init__(MODEL, options)
+        self._repo, self._weights = repo, weights
+        self._pipe: Any = None
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        import torch
+        from PIL import Image
+
+        with at_repo(found(self._repo, MODEL)), tempfile.TemporaryDirectory() as folder:
+            if self._pipe is None:
+                self._pipe = self._load()
+            file = os.path.join(folder, "image.png")
+            Image.fromarray(image).save(file)
+            # The memory picks views by points drawn from the global generator.
+            seed_all(seed)
+            few = bool(self.chosen["few_step"])
+            # The official code keeps these two in double precision, whatever the model's is.
+            made = self._pipe(
+                enable_sr=False,
+                prompt=start.prompt or "",
+                aspect_ratio="16:9",
+                num_inference_steps=self.chosen["steps"] or (4 if few else 50),
+                sr_num_inference_steps=None,
+                video_length=1 + STRIDE * (len(native["w2c"]) - 1),
+                negative_prompt=self.chosen["negative_prompt"],
+                seed=seed,
+                output_type="pt",
+                prompt_rewrite=False,
+                return_pre_sr_video=False,
+                viewmats=torch.as_tensor(native["w2c"])[None],
+                Ks=torch.as_tensor(native["K"]).expand(len(native["w2c"]), 3, 3)[None],
+                action=torch.as_tensor(native["action"])[None],
+                few_step=few,
+                chunk_latent_frames=4,
+                model_type="ar",
+                user_height=SPEC.size[1],
+                user_width=SPEC.size[0],
+                transformer_resident_ar_rollout=True,
+                reference_image=file,
+            )
+        return pixels(made.videos, "BCTHW", low=0.0)
+
+    def _load(self) -> Any:
+        import torch
+
+        parallel = official_module("hyvideo.commons.parallel_states", MODEL)
+        parallel.initialize_parallel_state(sp=int(os.environ.get("WORLD_SIZE", "1")))
+        if torch.cuda.is_available():
+            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        official_module("hyvideo.commons.infer_state", MODEL).initialize_infer_state(
+            SimpleNamespace(
+                sage_blocks_range="0-53",
+                use_sageattn=False,
+                enable_torch_compile=False,
+                use_fp8_gemm=False,
+                quant_type="fp8-per-block",
+                include_patterns="double_blocks",
+                use_vae_parallel=False,
+            )
+        )
+        variant = "ar_distilled_action_model" if self.chosen["few_step"] else "ar_model"
+        folder = self._weights / "HY-WorldPlay" / variant
+        file = folder / "diffusion_pytorch_model.safetensors"
+        # The distilled weights have been published under either name.
+        if not file.exists():
+            file = folder / "model.safetensors"
+        pipelines = official_module("hyvideo.pipelines.worldplay_video_pipeline", MODEL)
+        return pipelines.HunyuanVideo_1_5_Pipeline.create_pipeline(
+            pretrained_model_name_or_path=str(found(self._weights / "HunyuanVideo-1.5", MODEL)),
+            transformer_version="480p_i2v",
+            enable_offloading=False,
+            enable_group_offloading=False,
+            create_sr_pipeline=False,
+            force_sparse_attn=False,
+            transformer_dtype=torch.bfloat16,
+            action_ckpt=str(found(file, MODEL)),
+        )
+
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return the model run by its official code, in an environment that has what this needs.
+
+    Args:
+        repo: Checkout of the official repository.
+        weights: Folder of the weights, laid out as in the recipe.
+        options: Options of the model.
+    """
+    world: World = Official(Path(repo).absolute(), Path(weights).absolute(), options)
+    return world
