@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
 import re
@@ -48,6 +49,10 @@ WORLDS: dict[str, str] = {
     "SkyReelsV2": "worldenv.worlds.models.skyreels:make",
 }
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
+
+
+GROUP = "worldenv.worlds"
+"""Entry-point group by which other packages add worlds: name = module:factory."""
 
 
 class InvalidWorld(WorldEnvError):
@@ -105,15 +110,27 @@ def world_module(name: str) -> Any:
     return _load_module(WORLDS[plain].partition(":")[0])
 
 
+def plugins() -> dict[str, str]:
+    """Return the worlds that installed packages add: name -> ``module:factory``.
+
+    Nothing of theirs is imported. A name of worldenv's own cannot be taken.
+    """
+    points: Any = importlib.metadata.entry_points()
+    # Python 3.9 returns a dict of lists.
+    chosen = points.select(group=GROUP) if hasattr(points, "select") else points.get(GROUP, ())
+    return {re.sub(r"-v0$", "", p.name): re.sub(r"\s*\[.*", "", p.value) for p in chosen}
+
+
 def _factory(name: str) -> Callable[..., Any]:
     place, _, function = name.rpartition(":")
     if name.endswith(".py"):
         place, function = name, "make"
     if not place:
         plain = re.sub(r"-v\d+$", "", name)
-        if plain not in WORLDS or name not in (plain, f"{plain}-v0"):
-            raise UnknownName("world", name, [f"{world}-v0" for world in WORLDS])
-        place, function = WORLDS[plain].split(":")
+        known = WORLDS if plain in WORLDS else {**plugins(), **WORLDS}
+        if plain not in known or name not in (plain, f"{plain}-v0"):
+            raise UnknownName("world", name, [f"{world}-v0" for world in known])
+        place, _, function = known[plain].partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
     factory = getattr(module, function, None)
     if not callable(factory):
@@ -156,4 +173,4 @@ def _load_file(file: Path) -> Any:
     return module
 
 
-__all__ = ["WORLDS", "InvalidWorld", "load_world", "world_module"]
+__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins", "world_module"]

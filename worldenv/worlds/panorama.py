@@ -12,7 +12,10 @@ from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.case import read_image
 from worldenv.world import Chunk, GenerationFailed, Start, Unsupported, WorldSpec, check_image
 
-__all__ = ["PanoramaWorld", "make", "project", "shrink"]
+__all__ = ["NEEDS", "PanoramaWorld", "make", "project", "shrink"]
+
+NEEDS = "image="
+"""What the list of worlds says that it still needs."""
 
 PRIMITIVES = (
     Primitive.STAY,

@@ -26,7 +26,10 @@ from worldenv.world import (
 )
 from worldenv.worlds.recordings import Entry, find_entries
 
-__all__ = ["RecordedWorld", "make"]
+__all__ = ["NEEDS", "RecordedWorld", "make"]
+
+NEEDS = "videos="
+"""What the list of worlds says that it still needs."""
 
 
 class RecordedWorld:
