@@ -116,7 +116,7 @@ def test_a_snapshot_goes_on_where_it_was(world):
     world.reset(Start(image=IMAGE, prompt="a room"), seed=0, plan=plan)
     world.step(plan.poses[1:9])
     token = world.snapshot()
-    with pytest.raises(Unsupported, match="none between chunks"):
+    with pytest.raises(Unsupported, match="no prompt between chunks"):
         world.step(plan.poses[9:], "a lake")
     world.step(plan.poses[9:])
     world.restore(token)

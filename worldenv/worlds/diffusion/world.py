@@ -139,10 +139,6 @@ class DiffusionWorld(ModelWorld):
     def advance(self, native: Native, poses: NDArray[np.float64], prompt: str | None) -> Frames:
         """Return the next frames."""
         if prompt is not None:
-            if self.spec.prompt != "chunk":
-                raise Unsupported(
-                    f"{self.model.id} takes the text of an episode at reset, none between chunks"
-                )
             self._scene = prompt
         frames, self._memory = self.go_on(self._memory, native, poses)
         if len(frames) != len(poses):
