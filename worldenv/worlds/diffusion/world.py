@@ -131,7 +131,7 @@ class DiffusionWorld(ModelWorld):
         import torch
 
         # Everything random comes from this one, on the CPU: the same numbers on every device.
-        self._generator = torch.Generator().manual_seed(seed)
+        self._generator = torch.Generator().manual_seed(seed % 2**63)
         self._scene = start.prompt
         self._memory = self.remember(image, self.spec.intrinsics() if K is None else K, native)
         return image[None].copy(), None
