@@ -17,6 +17,7 @@ __all__ = ["FAMILIES", "SceneName", "find_view", "read_start", "reimagine", "sce
 
 FAMILIES = {
     "interior": "worldenv.worlds.reference.interior",
+    "park": "worldenv.worlds.reference.park",
     "plain": "worldenv.worlds.reference.plain",
 }
 

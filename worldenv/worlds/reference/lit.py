@@ -298,6 +298,8 @@ def exposure(scene: Scene) -> float:
     It depends on lamps and ambient light only: a swapped object must not change the rest of the
     picture. The reference is the unshadowed light on the floor under the lamps and around them.
     """
+    if scene.exposure is not None:
+        return scene.exposure
     if not scene.lamps:
         return 1.0 / max(float(np.mean(scene.ambient)), 1e-6)
     lamps = make_lamps(scene.lamps, scene.ambient)

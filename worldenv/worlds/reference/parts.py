@@ -147,7 +147,7 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
     area = np.linalg.norm(cross, axis=1)
     normal = cross / np.maximum(area, 1e-20)[:, None]
     chart = np.full(len(mesh.faces), -1, np.int32)
-    if not instance.moves:
+    if not (instance.moves or mesh.smooth):
         chart = _charts(instance, vertices, mesh.faces, corner, normal, area)
     frames, layouts, points, directions, patterns = [], [], [], [], []
     texels: list[NDArray[np.int64]] = []

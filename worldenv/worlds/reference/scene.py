@@ -39,6 +39,8 @@ class Mesh(NamedTuple):
         face_material: Shape (m,) int32, index into ``materials``.
         materials: What the faces are made of.
         two_sided: Whether backs are drawn (leaves, cloth).
+        smooth: Whether all light is kept at the vertices, as suits plants, hills and the sky; else
+            large flat faces get light maps.
     """
 
     vertices: NDArray[np.float32]
@@ -47,6 +49,7 @@ class Mesh(NamedTuple):
     face_material: NDArray[np.int32]
     materials: tuple[Material, ...]
     two_sided: bool = False
+    smooth: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +136,8 @@ class Scene:
         textures: Key -> square uint8 sRGB image (side a power of two).
         views: Places to start from, the default first.
         event: The change, None in a static scene.
+        exposure: Factor from light to display range; None takes it from lamps and ambient light,
+            which must then hang over the scene.
     """
 
     instances: tuple[Instance, ...]
@@ -143,6 +148,7 @@ class Scene:
     views: tuple[View, ...]
     event: SceneEvent | None = None
     tags: dict[str, str] = field(default_factory=dict)
+    exposure: float | None = None
 
     def instance(self, name_or_id: str | int) -> Instance:
         """Return an instance by name or id.

@@ -139,7 +139,9 @@ def free_way(points: Array, obstacles: Array, room: Array) -> bool:
 
 
 def room_of(scene: Scene) -> Array:
-    """Return the floor's rectangle (2, 2) in x and z."""
+    """Return the rectangle (2, 2) in x and z that may be walked: the floor, or as tagged."""
+    if "walkable" in scene.tags:
+        return np.array(scene.tags["walkable"].split(","), np.float64).reshape(2, 2)
     return box_of(scene.instance("floor"))[:, [0, 2]]
 
 

@@ -1,0 +1,197 @@
+"""The park scene family: a park or garden under a sky, built from a seed."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference import park_plants, park_props, park_sights
+from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill, make_any
+from worldenv.worlds.reference.park_setting import (
+    Weather,
+    draw_weather,
+    lamps_of,
+    make_house,
+    make_kerb,
+    make_lawn,
+    make_meadow,
+    make_path,
+    make_sky,
+    make_woods,
+)
+from worldenv.worlds.reference.park_things import SEASONS
+from worldenv.worlds.reference.park_views import find_park_views
+from worldenv.worlds.reference.people import same_body
+from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.textures import Kit
+
+assert park_plants and park_props and park_sights  # Importing them registers their makers.
+
+SETTING = ("sky", "lawn", "meadow", "path", "kerb", "woods", "house")
+"""Categories of what surrounds the park's things."""
+GROUNDS = ("gravel", "slabs", "clinker", "cobbles")
+Redraw = Callable[[int], Piece]
+
+
+def build(seed: int, *, event: str | None = None) -> Scene:
+    """Return the park of that seed.
+
+    Args:
+        seed: Decides plan, paths, season, weather, plants, things and people.
+        event: None; parks are static.
+
+    Raises:
+        ValueError: an event is asked for.
+    """
+    if event is not None:
+        raise ValueError(f"unknown event {event!r}; parks have none, leave event out")
+    rng = np.random.default_rng([seed, zlib.crc32(b"park")])
+    kind = KINDS[int(rng.integers(len(KINDS)))]
+    season = list(SEASONS)[int(rng.choice(3, p=[0.25, 0.5, 0.25]))]
+    weather = draw_weather(rng)
+    tags = {
+        "family": "park",
+        "seed": str(seed),
+        "kind": kind,
+        "season": season,
+        "weather": ",".join(map(str, weather)),
+        "walkable": ",".join(map(str, (-LIMIT, -LIMIT, LIMIT, LIMIT))),
+    }
+    plan = Plan(rng, season, mirrored=bool(rng.random() < 0.5))
+    tags["mirrored"] = str(plan.mirror < 0)
+    _surround(plan, kind, season, weather)
+    fill(plan, kind)
+    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in plan.sizes.items()})
+    lamps, ambient = lamps_of(weather)
+    scene = Scene(
+        instances=tuple(plan.instances),
+        lamps=lamps,
+        ambient=ambient,
+        background=(0.35, 0.45, 0.55),
+        textures=plan.textures,
+        views=(),
+        tags=tags,
+        exposure=0.8,
+    )
+    return find_park_views(scene)
+
+
+def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
+    """Lay the ground and stand woods, houses and sky around it."""
+    here: NDArray[np.float64] = np.eye(4)
+    wide: Size = (2 * LIMIT, 0.0, 2 * LIMIT)
+
+    def lay(piece: Piece, category: str, name: str, pose: NDArray[np.float64] = here) -> None:
+        plan.add(piece, category, pose, wide, name=name, flat=True)
+
+    lay(make_sky(weather), "sky", "sky")
+    mown = kind in ("formal", "avenue")
+    lay(make_lawn(plan.seed(), season, mown), "lawn", "lawn")
+    lay(make_meadow(plan.seed(), season), "meadow", "meadow")
+    ways = draw_ways(plan.rng, kind, plan.mirror)
+    surface = GROUNDS[int(plan.rng.choice(4, p=_surfaces(kind)))]
+    lay(make_path(plan.seed(), ways, surface), "path", "path")
+    lay(make_kerb(plan.seed(), ways), "kerb", "kerb")
+    for side in range(4):
+        lay(make_woods(plan.seed(), season, side), "woods", f"woods-{side + 1}")
+    count = {"formal": 3, "meadow": 1, "playground": 2, "avenue": 4}[kind]
+    start = plan.uniform(0, 360)
+    for k in range(count):
+        turn = start + 360 / count * k + plan.uniform(-15, 15)
+        size: Size = (plan.uniform(9, 14), plan.uniform(9.5, 12.5), 8.0)
+        pose = placed(turn=turn) @ placed(0, 0, -36.0)
+        plan.add(make_house(plan.seed(), size), "house", pose, size, flat=True)
+
+
+def _surfaces(kind: str) -> list[float]:
+    return {
+        "formal": [0.4, 0.3, 0.15, 0.15],
+        "meadow": [0.7, 0.1, 0.1, 0.1],
+        "playground": [0.3, 0.2, 0.4, 0.1],
+        "avenue": [0.1, 0.4, 0.25, 0.25],
+    }[kind]
+
+
+def reimagine(
+    scene: Scene, instance: Instance, seed: int
+) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
+    """Return another variant of an instance in the same place, and the textures it adds.
+
+    The id, name, category and pose stay; geometry and materials are those of another draw. It
+    always differs from the variant that stands there.
+    """
+    rng = np.random.default_rng([seed, instance.id])
+    old = {m.texture for m in instance.mesh.materials}
+    piece = None
+    for _ in range(6):
+        piece = _another(scene, instance, int(rng.integers(1 << 16)))
+        fresh = {m.texture for m in piece.mesh.materials}
+        if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
+            break
+    assert piece is not None
+    new = Instance(
+        instance.id,
+        instance.name,
+        instance.category,
+        piece.variant,
+        piece.mesh,
+        instance.pose,
+        piece.coarse,
+        instance.flat,
+        instance.moves,
+    )
+    return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
+
+
+def _another(scene: Scene, instance: Instance, seed: int) -> Piece:
+    """Return some variant of an instance."""
+    category, season = instance.category, scene.tags["season"]
+    size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
+    if category in SETTING:
+        return _redraws(scene, instance, size)[category](seed)
+    if category == "person" and same_body(f"person/{seed}", instance.variant):
+        seed += 1
+    return make_any(category, seed, size, season)
+
+
+def _redraws(scene: Scene, instance: Instance, size: Size) -> dict[str, Redraw]:
+    """Return what draws another of each category of the setting, from a seed."""
+    season, kind = scene.tags["season"], scene.tags["kind"]
+    mood, _, azimuth, elevation = scene.tags["weather"].split(",")
+    # Other clouds and hills, and another sky than the light has it: that is what forgetting means.
+    other = {"clear": "bright", "fair": "golden", "golden": "fair", "bright": "clear"}[mood]
+
+    return {
+        "sky": lambda s: make_sky(Weather(other, s, float(azimuth), float(elevation))),
+        "lawn": lambda s: make_lawn(s, _other_season(season, s), kind in ("meadow", "playground")),
+        "meadow": lambda s: make_meadow(s, _other_season(season, s)),
+        "path": lambda s: _repaved(instance, s),
+        "kerb": lambda s: _repaved(instance, s),
+        "woods": lambda s: make_woods(s, _other_season(season, s), int(instance.name[-1]) - 1),
+        "house": lambda s: make_house(s, size),
+    }
+
+
+def _other_season(season: str, seed: int) -> str:
+    others = [name for name in SEASONS if name != season]
+    return others[seed % len(others)]
+
+
+def _repaved(instance: Instance, seed: int) -> Piece:
+    """Return a path's mesh with another surface."""
+    kit = Kit((seed, instance.id))
+    if instance.category == "path":
+        old = instance.mesh.materials[0].texture
+        kinds = [k for k in ("gravel", "slabs", "cobbles") if not old.startswith(k)]
+        material = kit.material(
+            kit.pick(kinds), kit.pick(["#b9a88a", "#8d8a84", "#a4604a", "#c9b49a", "#75757a"])
+        )
+    else:
+        material = kit.material("stone", kit.pick(["#a8a49a", "#75706a", "#bfa98a", "#8a6a58"]))
+    mesh = instance.mesh._replace(materials=tuple(material for _ in instance.mesh.materials))
+    return Piece(mesh, None, f"{instance.category}/{seed}", kit.textures)

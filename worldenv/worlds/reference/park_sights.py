@@ -1,0 +1,516 @@
+"""The sights of parks: fountains, statues, ponds, boulders, a gazebo, swings, slides, a sand pit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from worldenv.worlds.reference.furniture import Size
+from worldenv.worlds.reference.park_props import ring
+from worldenv.worlds.reference.park_things import (
+    BRIGHTS,
+    STONES,
+    TIMBERS,
+    blob,
+    cards,
+    season_of,
+    thing,
+)
+from worldenv.worlds.reference.people import make_person
+from worldenv.worlds.reference.scene import Material, Mesh
+from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.textures import Kit
+
+
+def _rock(kit: Kit) -> Material:
+    return kit.material("stone", kit.pick(STONES), kit.pick(["grain", "lichen", "marble"]))
+
+
+@thing("fountain")
+def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Round or eight-sided basin with a jet, tiers of bowls or a ball."""
+    w, h, d = size
+    r = min(w, d) / 2
+    rock, water = _rock(kit), kit.material("water", kit.pick(["#4f7482", "#5a8a94", "#466a7a"]))
+    foam = kit.material("water", "#c4dbe4", "#f4f8fa")
+    sides = int(kit.pick(["8", "24", "24"]))
+    rim = 0.48
+    b.lathe(
+        [
+            (r, 0),
+            (r, 0.1),
+            (r * 0.94, 0.14),
+            (r * 0.94, rim - 0.1),
+            (r, rim - 0.06),
+            (r, rim),
+            (r * 0.82, rim),
+            (r * 0.82, rim - 0.16),
+        ],
+        rock,
+        sides=sides,
+        repeat=0.9,
+    )
+    b.lathe(
+        [(r * 0.83, rim - 0.14), (r * 0.4, rim - 0.13), (0, rim - 0.12)],
+        water,
+        sides=sides,
+        repeat=1.0,
+    )
+    style = kit.pick(["tiers", "jet", "ball"])
+    if style == "ball":
+        b.lathe(
+            [(0.28 * r, rim - 0.2), (0.22 * r, rim + 0.2), (0.24 * r, rim + 0.3)],
+            rock,
+            sides=16,
+            repeat=0.8,
+        )
+        b.ball(
+            (0, rim + 0.3 + 0.3 * r, 0), (0.32 * r, 0.32 * r, 0.32 * r), rock, sides=20, rings=14
+        )
+        b.lathe(
+            [(0.33 * r, rim + 0.26 + 0.3 * r), (0.35 * r, rim + 0.2), (0.4 * r, rim - 0.1)],
+            foam._replace(tint=(0.8, 0.85, 0.9)),
+            sides=14,
+            repeat=0.4,
+        )
+        return b.mesh()
+    top = rim
+    if style == "tiers":
+        for k, (wide, y) in enumerate(
+            ((0.5, rim + 0.42 * (h - rim)), (0.27, rim + 0.8 * (h - rim)))
+        ):
+            foot = rim - 0.2 if k == 0 else top
+            b.lathe(
+                [(0.14 * r, foot), (0.09 * r, (foot + y) / 2), (0.12 * r, y - 0.12)],
+                rock,
+                sides=12,
+                repeat=0.6,
+            )
+            b.lathe(
+                [
+                    (0.1 * r, y - 0.12),
+                    (wide * r * 0.7, y - 0.08),
+                    (wide * r, y),
+                    (wide * r * 0.94, y),
+                    (wide * r * 0.9, y - 0.03),
+                ],
+                rock,
+                sides=20,
+                repeat=0.6,
+            )
+            b.lathe([(wide * r * 0.92, y - 0.02), (0, y - 0.01)], water, sides=20, repeat=0.6)
+            count = 9 if k == 0 else 6
+            below = rim - 0.12 if k == 0 else top - 0.01
+            for i in range(count):
+                a = 2 * np.pi * i / count
+                out = np.array([np.sin(a), 0, np.cos(a)])
+                line = [
+                    out * wide * r * s + [0, y0, 0]
+                    for s, y0 in (
+                        (0.98, y + 0.01),
+                        (1.08, y - 0.05),
+                        (1.14, (y + below) / 2),
+                        (1.16, below),
+                    )
+                ]
+                b.tube(line, [0.018, 0.02, 0.02, 0.03], foam, sides=5, repeat=0.2)
+            top = y
+    b.tube(
+        [(0, top - 0.1, 0), (0, (top + h) / 2, 0), (0, h - 0.02, 0)],
+        [0.05, 0.035, 0.03],
+        foam,
+        sides=6,
+        repeat=0.25,
+    )
+    count = 10
+    reach = (0.2 if style == "tiers" else 0.5) * r
+    for i in range(count):
+        a = 2 * np.pi * i / count + 0.2
+        out = np.array([np.sin(a), 0, np.cos(a)])
+        fall = top - 0.02 if style == "tiers" else rim - 0.12
+        line = [
+            out * reach * s + [0, y0, 0]
+            for s, y0 in ((0.0, h - 0.04), (0.35, h), (0.75, h - 0.3 * (h - fall)), (1.0, fall))
+        ]
+        b.tube(line, [0.02, 0.018, 0.018, 0.026], foam, sides=4, repeat=0.2)
+    return b.mesh()
+
+
+@thing("statue", smooth=True)
+def statue(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """A figure of stone or bronze on a plinth, or a column with a ball, or an abstract ring."""
+    w, h, d = size
+    rock = _rock(kit)
+    style = kit.pick(["figure", "figure", "figure", "rings"])
+    cast = (
+        kit.material("metal", kit.pick(["#4f6b5a", "#5f4a34", "#3f4a44"]))
+        if kit.rng.random() < 0.55
+        else kit.material("stone", kit.pick(["#d9d4c8", "#c4bca8"]), "grain")
+    )
+    tall = h * (0.42 if style == "figure" else 0.34)
+    p = min(w, d) / 2
+    n = 1 if b.coarse else 3
+    for low, high, half in (
+        (0.0, 0.14, p),
+        (0.14, tall - 0.1, 0.74 * p),
+        (tall - 0.1, tall, 0.86 * p),
+    ):
+        for turn in range(4):
+            b.patch(
+                (-half, low, half),
+                (2 * half, 0, 0),
+                (0, high - low, 0),
+                rock,
+                repeat=1.0,
+                cells=(n, n),
+                pose=placed(turn=90 * turn),
+            )
+        b.patch(
+            (-half, high, half), (2 * half, 0, 0), (0, 0, -2 * half), rock, repeat=1.0, cells=(n, n)
+        )
+    if style == "rings":
+        for k in range(3):
+            radius = (h - tall) * (0.5 - 0.12 * k)
+            b.tube(
+                ring(radius - 0.06, 0.0, count=25, upright=True),
+                0.06 - 0.01 * k,
+                cast,
+                sides=8,
+                pose=placed(0, tall + (h - tall) * 0.5, 0, 55 * k, 20 * k),
+            )
+        return b.mesh()
+    person = make_person(int(kit.rng.integers(1 << 16)))
+    figure = person.coarse if b.coarse else person.mesh
+    assert figure is not None
+    scale = (h - tall) / float(figure.vertices[:, 1].max())
+    pose = placed(0, tall, 0) @ np.diag([scale, scale, scale, 1.0])
+    # One cast: the clothes' own pattern coordinates would show their seams.
+    uv = figure.vertices[:, :2] * 2.0
+    b.add(figure.vertices, uv, figure.faces, cast, pose)
+    return b.mesh()
+
+
+@thing("boulder", smooth=True)
+def boulder(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """One to three rocks, half sunk in the ground."""
+    w, h, d = size
+    rock = _rock(kit)
+    count = 1 + int(kit.rng.integers(3))
+    for k in range(count):
+        s = 1.0 if k == 0 else kit.uniform(0.4, 0.6)
+        a = kit.uniform(0, 6.28)
+        out = 0.0 if k == 0 else 0.36
+        at = (out * w * np.sin(a), 0.2 * h * s, out * d * np.cos(a))
+        wide = 0.4 if count > 1 else 0.46
+        blob(
+            b,
+            kit.rng,
+            at,
+            (wide * w * s, 0.76 * h * s, wide * d * s),
+            rock,
+            sides=12,
+            rings=8,
+            rough=0.16,
+            repeat=1.0,
+        )
+    return b.mesh()
+
+
+@thing("pond", smooth=True)
+def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Pond with a rim of stones, water lilies and reeds."""
+    w, h, d = size
+    own = season_of(kit)
+    water = kit.material(
+        "water", kit.pick(["#3f6470", "#4a7464", "#557a8a"]), kit.pick(["#a8c8d8", "#b9d0c8"])
+    )
+    phase = kit.rng.uniform(0, 6.28, 3)
+
+    def reach(a: np.ndarray) -> np.ndarray:
+        return np.asarray(0.86 + 0.08 * np.sin(2 * a + phase[0]) + 0.06 * np.sin(3 * a + phase[1]))
+
+    a = np.linspace(0, 2 * np.pi, 33 if not b.coarse else 17)
+    points, uv = [], []
+    for share in (0.0, 0.4, 0.8, 1.0):
+        x, z = 0.5 * w * share * reach(a) * np.sin(a), 0.5 * d * share * reach(a) * np.cos(a)
+        points.append(np.stack([x, np.full_like(x, 0.035), z], 1))
+        uv.append(np.stack([x, z], 1) / 1.6)
+    n = len(a)
+    index = np.arange(4 * n).reshape(4, n)
+    p, q, r, s = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
+    faces = np.concatenate(
+        [np.stack([p, s, r], -1).reshape(-1, 3), np.stack([p, r, q], -1)[1:].reshape(-1, 3)]
+    )
+    b.add(np.concatenate(points), np.concatenate(uv), faces, water)
+    rocks = [_rock(kit), _rock(kit)]
+    count = int(2.5 * (w + d))
+    for k in range(count):
+        t = 2 * np.pi * k / count + kit.uniform(-0.05, 0.05)
+        g = float(reach(np.array([t]))[0])
+        size_ = kit.uniform(0.14, 0.24)
+        at = (0.5 * w * g * np.sin(t), 0.03, 0.5 * d * g * np.cos(t))
+        blob(
+            b,
+            kit.rng,
+            at,
+            (size_ * 1.25, size_ * kit.uniform(0.6, 1.0), size_),
+            rocks[k % 2],
+            sides=7,
+            rings=5,
+            rough=0.14,
+            repeat=0.7,
+        )
+    lily = own.material("foliage", "#3f7a3c", "#6fa858", "none", "broad")
+    for k in range(11):
+        t, g = kit.uniform(0, 6.28), kit.uniform(0.15, 0.62)
+        at = placed(0.5 * w * g * np.sin(t), 0.048, 0.5 * d * g * np.cos(t), kit.uniform(0, 360))
+        b.lathe([(0.13 + 0.02 * (k % 3), 0.0), (0.0, 0.008)], lily, sides=9, repeat=2.0, pose=at)
+        if k % 3 == 0:
+            petal = own.material("plain", kit.pick(["#f4e8f0", "#f0b0c8", "#f6f0c0"]))
+            b.lathe([(0.02, 0.0), (0.07, 0.07), (0.0, 0.03)], petal, sides=8, pose=at)
+    reed = own.material("foliage", "#6f8a3a", "#b8b868", "none", "needle")
+    for side in (1, -1):
+        t = phase[2]
+        turn = np.random.default_rng(3)
+        spots = turn.normal(0, 0.16, (16, 2))
+        points_ = np.stack(
+            [
+                0.38 * w * np.sin(t) + spots[:, 0],
+                np.full(16, 0.42 * h),
+                0.38 * d * np.cos(t) + spots[:, 1],
+            ],
+            1,
+        )
+        lean = np.stack(
+            [np.sin(7.0 * spots[:, 0] * 9), np.zeros(16), np.cos(spots[:, 1] * 60)], 1
+        ) + [0.01, 0, 0]
+        lean /= np.linalg.norm(lean, axis=1, keepdims=True)
+        cards(
+            b,
+            np.random.default_rng(4),
+            points_,
+            side * lean,
+            0.03,
+            reed,
+            long=h * 14.0,
+            tilt=0.0,
+            hang=True,
+        )
+    return b.mesh()
+
+
+@thing("gazebo")
+def gazebo(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Six- or eight-sided pavilion with posts, rails and a pointed roof."""
+    w, h, d = size
+    r = min(w, d) / 2
+    paint = kit.material("plain", kit.pick(["#f0ece0", "#5a4636", "#7d9a86", "#3f5a6a"]))
+    roof = kit.material("rooftiles", kit.pick(["#a4533a", "#5a5f66", "#4f6b5a", "#6b4a38"]))
+    floor = kit.material("planks", kit.pick(TIMBERS))
+    sides = int(kit.pick(["6", "8"]))
+    top = 0.68 * h
+    b.lathe(
+        [(0.92 * r, 0), (0.92 * r, 0.14)],
+        kit.material("concrete", "#a9a49a"),
+        sides=sides,
+        repeat=1.0,
+    )
+    b.lathe([(0.92 * r, 0.14), (0, 0.141)], floor, sides=sides, repeat=1.4)
+    at = [
+        (0.84 * r * np.sin(2 * np.pi * k / sides), 0.84 * r * np.cos(2 * np.pi * k / sides))
+        for k in range(sides)
+    ]
+    for x, z in at:
+        b.cylinder(0.06, 0.14, top, paint, sides=8, pose=placed(x, 0, z))
+    for k in range(1, sides):
+        (x0, z0), (x1, z1) = at[k], at[(k + 1) % sides]
+        if k == sides - 1:
+            continue
+        for y in (0.42, 0.95):
+            b.tube([(x0, y, z0), (x1, y, z1)], 0.03, paint, sides=4)
+        for i in range(1, 5):
+            s = i / 5
+            b.tube(
+                [
+                    (x0 + s * (x1 - x0), 0.42, z0 + s * (z1 - z0)),
+                    (x0 + s * (x1 - x0), 0.95, z0 + s * (z1 - z0)),
+                ],
+                0.014,
+                paint,
+                sides=4,
+            )
+    b.lathe([(r, top - 0.02), (r, top + 0.06)], paint, sides=sides, repeat=1.0)
+    b.lathe(
+        [(r, top + 0.06), (0.45 * r, top + 0.62 * (h - top)), (0.05, h - 0.12)],
+        roof,
+        sides=sides,
+        repeat=1.4,
+    )
+    b.lathe([(0.0, top + 0.1), (r, top - 0.02)], paint, sides=sides, repeat=1.0)
+    b.ball((0, h - 0.08, 0), (0.07, 0.08, 0.07), paint, sides=8, rings=6)
+    return b.mesh()
+
+
+@thing("swing")
+def swing(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Two swings on an A-frame of timber or steel."""
+    w, h, d = size
+    frame = (
+        kit.material("wood", kit.pick(TIMBERS))
+        if kit.rng.random() < 0.5
+        else kit.material("metal", kit.pick(BRIGHTS))
+    )
+    chain = kit.material("metal", "#8b8f94")
+    thick = 0.055
+    for s in (-1, 1):
+        for z in (-1, 1):
+            b.tube(
+                [(s * w / 2 * 0.94, 0, z * d / 2 * 0.92), (s * w / 2 * 0.84, h - 0.05, 0)],
+                thick,
+                frame,
+                sides=8,
+            )
+        b.tube(
+            [(s * w / 2 * 0.9, 0.4 * h, -0.26 * d), (s * w / 2 * 0.9, 0.4 * h, 0.26 * d)],
+            0.035,
+            frame,
+            sides=6,
+        )
+    b.tube([(-w / 2 * 0.92, h - 0.05, 0), (w / 2 * 0.92, h - 0.05, 0)], thick, frame, sides=8)
+    tones = [kit.material("plain", kit.pick(BRIGHTS)) for _ in range(2)]
+    tyre = kit.rng.random() < 0.25
+    for k, x in enumerate((-0.21 * w, 0.21 * w)):
+        sway = kit.uniform(-9, 9)
+        pose = placed(x, h - 0.08, 0, 0, sway)
+        drop = h - 0.6
+        for s in (-0.2, 0.2):
+            b.tube([(s, 0, 0), (s, -drop, 0)], 0.01, chain, sides=5, pose=pose)
+        if tyre:
+            black = kit.material("plain", "#22242a")
+            b.tube(ring(0.24, -drop, count=17), 0.07, black, sides=8, pose=pose)
+        else:
+            b.cushion(
+                (-0.24, -drop - 0.04, -0.09), (0.24, -drop + 0.01, 0.09), tones[k], radius=0.02
+            )
+    return b.mesh()
+
+
+@thing("slide")
+def slide(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Slide with a ladder, a platform and, on some, a roof; it runs down towards +z."""
+    w, h, d = size
+    frame = (
+        kit.material("metal", kit.pick(BRIGHTS))
+        if kit.rng.random() < 0.6
+        else kit.material("wood", kit.pick(TIMBERS))
+    )
+    chute = kit.material("metal", kit.pick([*BRIGHTS, "#b8bcc0"]))
+    roofed = kit.rng.random() < 0.5
+    deck = (0.62 if roofed else 0.74) * h
+    half = min(0.3, w / 2 - 0.06)
+    back, front = -d / 2 + 0.35, -d / 2 + 1.05
+    for x in (-half - 0.03, half + 0.03):
+        for z in (back, front):
+            b.tube([(x, 0, z), (x, h - 0.2 if roofed else deck + 0.6, z)], 0.04, frame, sides=8)
+        for y in (deck + 0.3, deck + 0.58):
+            b.tube([(x, y, back), (x, y, front)], 0.02, frame, sides=6)
+        b.tube([(x, 0, back - 0.3), (x, deck + 0.4, back)], 0.03, frame, sides=6)
+    b.box(
+        (-half, deck - 0.05, back),
+        (half, deck, front),
+        kit.material("planks", kit.pick(TIMBERS)),
+        bevel=0,
+    )
+    steps = int(deck / 0.28)
+    for k in range(1, steps + 1):
+        y = deck * k / (steps + 1)
+        z = back - 0.3 * (1 - y / (deck + 0.4))
+        b.tube([(-half, y, z), (half, y, z)], 0.022, frame, sides=6)
+    t = np.linspace(0, 1, 9)
+    z = front + (d / 2 - front) * t
+    y = np.where(t < 0.8, deck * (1 - t / 0.8) + 0.22 * np.minimum(1, t / 0.8), 0.22)
+    for k in range(8):
+        slope = (0, y[k + 1] - y[k], z[k + 1] - z[k])
+        length = z[k + 1] - z[k]
+        b.patch((-half + 0.02, y[k], z[k]), slope, (2 * half - 0.04, 0, 0), chute, repeat=0.8)
+        b.patch(
+            (half - 0.02, y[k] - 0.015, z[k]), slope, (-2 * half + 0.04, 0, 0), chute, repeat=0.8
+        )
+        for s in (-1, 1):
+            x = s * (half - 0.02)
+            rail = np.array(
+                [
+                    (x, y[k] - 0.02, z[k]),
+                    (x, y[k + 1] - 0.02, z[k] + length),
+                    (x, y[k + 1] + 0.16, z[k] + length),
+                    (x, y[k] + 0.16, z[k]),
+                ]
+            )
+            uv = np.array([(0, 0), (0.3, 0), (0.3, 0.2), (0, 0.2)])
+            b.add(rail, uv, [[0, 1, 2], [0, 2, 3]], chute)
+            b.add(rail + [0.012 * s, 0, 0], uv, [[0, 2, 1], [0, 3, 2]], chute)
+    b.tube([(-half, 0, d / 2 - 0.3), (-half, 0.2, d / 2 - 0.3)], 0.03, frame, sides=6)
+    b.tube([(half, 0, d / 2 - 0.3), (half, 0.2, d / 2 - 0.3)], 0.03, frame, sides=6)
+    if roofed:
+        cover = kit.material("plain", kit.pick(BRIGHTS))
+        for s in (-1, 1):
+            points = np.array(
+                [
+                    (0, h, back - 0.12),
+                    (0, h, front + 0.12),
+                    (s * (half + 0.16), h - 0.36, front + 0.12),
+                    (s * (half + 0.16), h - 0.36, back - 0.12),
+                ]
+            )
+            uv = np.array([(0, 0), (1, 0), (1, 0.6), (0, 0.6)])
+            f = np.array([[0, 1, 2], [0, 2, 3]])
+            b.add(points, uv, f if s > 0 else f[:, ::-1], cover)
+            b.add(points - [0, 0.015, 0], uv, f[:, ::-1] if s > 0 else f, cover)
+    return b.mesh()
+
+
+@thing("sand pit")
+def sand_pit(kit: Kit, b: Builder, size: Size) -> Mesh:
+    """Sand pit in a timber frame with buckets and a ball."""
+    w, h, d = size
+    timber, x, z = kit.material("wood", kit.pick(TIMBERS)), w / 2, d / 2
+    for low, high in (
+        ((-x, 0, z - 0.16), (x, 0.22, z)),
+        ((-x, 0, -z), (x, 0.22, -z + 0.16)),
+        ((-x, 0, -z + 0.16), (-x + 0.16, 0.22, z - 0.16)),
+        ((x - 0.16, 0, -z + 0.16), (x, 0.22, z - 0.16)),
+    ):
+        b.box(low, high, timber, bevel=0.01)
+    b.patch(
+        (-x + 0.16, 0.1, z - 0.16),
+        (w - 0.32, 0, 0),
+        (0, 0, -d + 0.32),
+        kit.material("sand", kit.pick(["#d9c18c", "#e0cda0", "#cdb07a"])),
+        repeat=1.5,
+    )
+    for _ in range(3):
+        tone = kit.material("plain", kit.pick(BRIGHTS))
+        at = placed(
+            kit.uniform(-0.3, 0.3) * w, 0.1, kit.uniform(-0.3, 0.3) * d, kit.uniform(0, 360)
+        )
+        b.lathe(
+            [(0.08, 0), (0.12, 0.2), (0.11, 0.2), (0.08, 0.05), (0, 0.05)], tone, sides=12, pose=at
+        )
+    b.ball(
+        (0.2 * w, 0.24, -0.2 * d),
+        (0.14, 0.14, 0.14),
+        kit.material("ball", kit.pick(BRIGHTS), "#f4f0e6", "gores"),
+        sides=16,
+        rings=10,
+    )
+    if kit.rng.random() < 0.5:
+        blob(
+            b,
+            kit.rng,
+            (-0.15 * w, 0.08, 0.1 * d),
+            (0.4, 0.28, 0.36),
+            kit.material("sand", "#d9c18c"),
+            sides=12,
+            rings=6,
+            rough=0.1,
+        )
+    return b.mesh()
