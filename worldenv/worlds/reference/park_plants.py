@@ -237,9 +237,11 @@ def bush(kit: Kit, b: Builder, size: Size) -> Mesh:
             [0.36 * w * reach * np.sin(angle), 0.5 * tall, 0.36 * d * reach * np.cos(angle)], 1
         )
         lean = np.stack([np.sin(angle), np.full(count, 0.25), np.cos(angle)], 1)
-        for side in (1, -1):
-            own_rng = np.random.default_rng(5)
-            cards(b, own_rng, points, lean * side, 0.045, blades, long=h * 5.0, tilt=0.2, hang=True)
+        blades = blades._replace(tint=(2.2, 2.2, 2.0))
+        cards(b, kit.rng, points, lean, 0.06, blades, long=h * 5.0, tilt=0.25, hang=True)
+        cards(
+            b, kit.rng, points[::-1] * [0.7, 0.8, 0.7], lean, 0.05, blades, long=h * 5.0, hang=True
+        )
         blob(b, kit.rng, (0, 0.1 * h, 0), (0.3 * w, 0.3 * h, 0.3 * d), blades, rough=0.2)
         return b.mesh()
     flower = own.pick(PETALS) if style == "flowering" else "none"
@@ -323,7 +325,8 @@ def flower_bed(kit: Kit, b: Builder, size: Size) -> Mesh:
     round_ = abs(w - d) < 0.2 * w
     rim = min(0.16, 0.4 * h)
     colours = [own.pick(PETALS) for _ in range(3)]
-    greens = [own.leaves("small", c)[0] for c in colours]
+    blooms = [own.material("blooms", c, own.pick(PETALS), seed=k) for k, c in enumerate(colours)]
+    greens = [m._replace(tint=(1.7, 1.7, 1.65)) for m in blooms]
     x, z = w / 2, d / 2
     if round_:
         b.lathe(
@@ -375,7 +378,7 @@ def flower_bed(kit: Kit, b: Builder, size: Size) -> Mesh:
     return b.mesh()
 
 
-@thing("planter", leafy=True)
+@thing("planter", smooth=True, leafy=True)
 def planter(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Urn, tub or trough with flowers or a clipped ball."""
     w, h, d = size

@@ -116,7 +116,7 @@ def street_lamp(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Lamp post: lantern, globes or a modern mast."""
     w, h, d = size
     iron = _iron(kit)
-    glass = kit.material("plain", kit.pick(["#f6f0dc", "#fbe9c4", "#eef2f4"]), emission=1.0)
+    glass = kit.material("plain", kit.pick(["#f6ecd0", "#fbe3b4", "#e8ecea"]), emission=0.72)
     style = kit.pick(["lantern", "globe", "globes", "mast"])
     if style == "mast":
         b.cylinder(0.07, 0, 0.3, iron, sides=10)
@@ -214,7 +214,7 @@ def litter_bin(kit: Kit, b: Builder, size: Size) -> Mesh:
             sides=18,
         )
         dark = kit.material("plain", "#1c1e20")
-        b.patch((-0.4 * r, h * 0.79, r * 0.985), (0.8 * r, 0, 0), (0, 0.08 * h, -0.02), dark)
+        b.lathe([(r * 0.995, h * 0.78), (r * 0.95, h * 0.86)], dark, sides=18)
     return b.mesh()
 
 

@@ -189,7 +189,7 @@ def make_lawn(seed: int, season: str, mown: bool) -> Piece:
     )
     lines = np.array([-far, -near, near, far])
     _sheet(b, lines, lines, 0.0, grass, 3.0, near)
-    return Piece(b.mesh(), None, f"lawn/{seed}", kit.textures)
+    return Piece(b.mesh()._replace(texel=0.105), None, f"lawn/{seed}", kit.textures)
 
 
 def make_meadow(seed: int, season: str) -> Piece:
@@ -272,7 +272,7 @@ def make_path(seed: int, ways: Ways, kind: str) -> Piece:
         _ribbon(b, line, width, PATH, material, repeat)
     for x, z, radius in ways.discs:
         _disc(b, x, z, radius, PATH + 0.001, material, repeat)
-    return Piece(b.mesh(), None, f"path/{seed}", kit.textures)
+    return Piece(b.mesh()._replace(texel=0.11), None, f"path/{seed}", kit.textures)
 
 
 def make_kerb(seed: int, ways: Ways) -> Piece:

@@ -11,7 +11,6 @@ from worldenv.worlds.reference.park_things import (
     STONES,
     TIMBERS,
     blob,
-    cards,
     season_of,
     thing,
 )
@@ -196,21 +195,22 @@ def boulder(kit: Kit, b: Builder, size: Size) -> Mesh:
     rock = _rock(kit)
     count = 1 + int(kit.rng.integers(3))
     for k in range(count):
-        s = 1.0 if k == 0 else kit.uniform(0.4, 0.6)
+        share = 1.0 if k == 0 else kit.uniform(0.4, 0.6)
         a = kit.uniform(0, 6.28)
         out = 0.0 if k == 0 else 0.36
-        at = (out * w * np.sin(a), 0.2 * h * s, out * d * np.cos(a))
-        wide = 0.4 if count > 1 else 0.46
+        at = (out * w * np.sin(a), 0.22 * h * share, out * d * np.cos(a))
+        wide = (0.4 if count > 1 else 0.46) * share
         blob(
             b,
             kit.rng,
             at,
-            (wide * w * s, 0.76 * h * s, wide * d * s),
+            (wide * w, 0.74 * h * share, wide * d),
             rock,
-            sides=12,
-            rings=8,
-            rough=0.16,
+            sides=16,
+            rings=12,
+            rough=0.22,
             repeat=1.0,
+            even=True,
         )
     return b.mesh()
 
@@ -256,8 +256,9 @@ def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
             rocks[k % 2],
             sides=7,
             rings=5,
-            rough=0.14,
+            rough=0.2,
             repeat=0.7,
+            even=True,
         )
     lily = own.material("foliage", "#3f7a3c", "#6fa858", "none", "broad")
     for k in range(11):
@@ -267,34 +268,18 @@ def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
         if k % 3 == 0:
             petal = own.material("plain", kit.pick(["#f4e8f0", "#f0b0c8", "#f6f0c0"]))
             b.lathe([(0.02, 0.0), (0.07, 0.07), (0.0, 0.03)], petal, sides=8, pose=at)
-    reed = own.material("foliage", "#6f8a3a", "#b8b868", "none", "needle")
-    for side in (1, -1):
-        t = phase[2]
-        turn = np.random.default_rng(3)
-        spots = turn.normal(0, 0.16, (16, 2))
-        points_ = np.stack(
-            [
-                0.38 * w * np.sin(t) + spots[:, 0],
-                np.full(16, 0.42 * h),
-                0.38 * d * np.cos(t) + spots[:, 1],
-            ],
-            1,
-        )
-        lean = np.stack(
-            [np.sin(7.0 * spots[:, 0] * 9), np.zeros(16), np.cos(spots[:, 1] * 60)], 1
-        ) + [0.01, 0, 0]
-        lean /= np.linalg.norm(lean, axis=1, keepdims=True)
-        cards(
-            b,
-            np.random.default_rng(4),
-            points_,
-            side * lean,
-            0.03,
-            reed,
-            long=h * 14.0,
-            tilt=0.0,
-            hang=True,
-        )
+    reed = own.material("wood", kit.pick(["#7f9a42", "#98a858", "#6f8a4a"]))
+    head = own.material("plain", "#5a3a22")
+    for k in range(5 if b.coarse else 14):
+        x = 0.4 * w * np.sin(phase[2]) + 0.13 * kit.rng.normal()
+        z = 0.4 * d * np.cos(phase[2]) + 0.13 * kit.rng.normal()
+        tall = h * kit.uniform(0.6, 1.0)
+        tip = (x + kit.uniform(-0.12, 0.12), tall, z + kit.uniform(-0.12, 0.12))
+        b.tube([(x, 0.02, z), (x, 0.5 * tall, z), tip], [0.012, 0.01, 0.004], reed, sides=4)
+        if k % 3 == 0:
+            b.tube(
+                [(tip[0], tall - 0.02, tip[2]), (tip[0], tall + 0.1, tip[2])], 0.02, head, sides=5
+            )
     return b.mesh()
 
 

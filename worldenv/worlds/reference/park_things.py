@@ -150,9 +150,14 @@ def blob(
     rings: int = 7,
     rough: float = 0.15,
     repeat: float = 1.1,
+    even: bool = False,
 ) -> None:
-    """Add a lumpy closed ball: what is behind leaves, a boulder, a far tree."""
-    offsets = 1 + rough * (2 * rng.random((rings + 1, sides)) - 1)
+    """Add a lumpy closed ball: what is behind leaves, a boulder, a far tree; or an even one."""
+    lumps = 2 * rng.random((rings + 1, sides)) - 1
+    if even:
+        for axis in (0, 1, 1):
+            lumps = 0.5 * lumps + 0.3 * (np.roll(lumps, 1, axis) + np.roll(lumps, -1, axis))
+    offsets = 1 + rough * lumps
     if b.coarse:
         sides, rings = max(6, sides - 3), max(4, rings - 2)
         offsets = offsets[: rings + 1, :sides]

@@ -21,6 +21,8 @@ SPREAD = 2.5
 """Texels around its faces that a light map holds light for: one to blend, one to filter."""
 LONGEST = 256
 """Most texels along one side of a light map."""
+SCRAP = 6
+"""Separate pieces of a smooth mesh of at most so many vertices (leaves) have one light each."""
 LIFT = 0.003
 """How far a receiver is lifted off its surface, in metres."""
 
@@ -41,11 +43,13 @@ class Part(NamedTuple):
             linear function of a scene point.
         chart_layout: Shape (c, 3) int32: first texel, columns, rows.
         texels: Number t of light-map texels.
-        points: Shape (k, 3) float32, the receivers of light: used vertices, then used texels.
+        points: Shape (k, 3) float32, the receivers of light: used vertices (or scraps), then used
+            texels.
         directions: Shape (k, 3) float32, their normals in the scene.
         pattern: Shape (k,) int32, which of the interleaved sample sets a receiver uses.
-        lit_vertices: Shape (a,) int32, the vertex of each of the first receivers.
-        lit_texels: Shape (k - a,) int32, the texel of each of the other receivers.
+        lit_vertices: Shape (a,) int32, the vertices that have light of their own.
+        lit_from: Shape (a,) int32, the receiver of each of them, of the first k - b.
+        lit_texels: Shape (b,) int32, the texel of each of the last b receivers.
         centre: Shape (3,) float64, of the bounding sphere in the instance's own frame.
         radius: Of the bounding sphere, metres.
     """
@@ -65,6 +69,7 @@ class Part(NamedTuple):
     directions: NDArray[np.float32]
     pattern: NDArray[np.int32]
     lit_vertices: NDArray[np.int32]
+    lit_from: NDArray[np.int32]
     lit_texels: NDArray[np.int32]
     centre: NDArray[np.float64]
     radius: float
@@ -98,6 +103,23 @@ def _flat_groups(corner, plane, edge_key, group):  # type: ignore[no-untyped-def
         while group[g] != g:
             g = group[g]
         group[f] = g
+
+
+@kernel
+def _pieces(faces, root):  # type: ignore[no-untyped-def]
+    """Join vertices that faces connect: ``root[v]`` becomes the least vertex joined."""
+    for v in range(root.size):
+        root[v] = v
+    for f in range(faces.shape[0]):
+        for k in range(1, 3):
+            a, b = faces[f, 0], faces[f, k]
+            while root[a] != a:
+                a = root[a]
+            while root[b] != b:
+                b = root[b]
+            root[max(a, b)] = min(a, b)
+    for v in range(root.size):
+        root[v] = root[root[v]]
 
 
 @kernel
@@ -155,7 +177,10 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
     for c in range(int(chart.max(initial=-1)) + 1):
         members = np.flatnonzero(chart == c)
         frame, grid, columns, rows, n = _chart(
-            corner[members], normal[members], area[members], TEXEL if instance.flat else FINE
+            corner[members],
+            normal[members],
+            area[members],
+            mesh.texel or (TEXEL if instance.flat else FINE),
         )
         if not instance.flat and not _worth_a_map(frame, columns, rows):
             chart[members] = -1
@@ -175,7 +200,10 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
         first += rows * columns
     smooth = _normals(vertices, mesh.faces, cross)
     used = np.unique(mesh.faces[chart < 0]) if not instance.moves else np.zeros(0, np.int32)
-    at_vertices = _receivers(vertices, mesh.faces, corner, smooth)[used]
+    at_vertices = _receivers(vertices, mesh.faces, corner, smooth, mesh.smooth)[used]
+    facing, lit_from = smooth[used], np.arange(len(used))
+    if mesh.smooth:
+        at_vertices, facing, lit_from = _scraps(mesh.faces, used, at_vertices, facing)
     back = instance.pose[:3, :3]
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     centre = (low.astype(np.float64) + high) / 2
@@ -192,13 +220,39 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
         chart_layout=np.array(layouts, np.int32).reshape(-1, 3),
         texels=first,
         points=np.concatenate([at_vertices, *points]).astype(np.float32),
-        directions=np.concatenate([smooth[used], *directions]).astype(np.float32),
-        pattern=np.concatenate([np.zeros(len(used)), *patterns]).astype(np.int32),
+        directions=np.concatenate([facing, *directions]).astype(np.float32),
+        pattern=np.concatenate([np.zeros(len(at_vertices)), *patterns]).astype(np.int32),
         lit_vertices=used.astype(np.int32),
+        lit_from=lit_from.astype(np.int32),
         lit_texels=np.concatenate([np.zeros(0, np.int64), *texels]).astype(np.int32),
         centre=centre,
         radius=float(np.linalg.norm(mesh.vertices - centre, axis=1).max()),
     )
+
+
+def _scraps(
+    faces: NDArray[np.int32],
+    used: NDArray[np.int32],
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return receivers (k, 3), their normals, and the receiver of each used vertex.
+
+    A leaf gets one receiver in its middle: its corners would see nearly the same.
+    """
+    root = np.empty(int(faces.max()) + 1, np.int64)
+    _pieces(faces, root)
+    root = root[used]
+    small = np.bincount(root)[root] <= SCRAP
+    key = np.where(small, root, used)
+    _, which = np.unique(key, return_inverse=True)
+    which = which.reshape(-1)
+    count = np.maximum(np.bincount(which), 1)[:, None]
+    middle = np.stack([np.bincount(which, points[:, c]) for c in range(3)], axis=1) / count
+    facing = np.stack([np.bincount(which, normals[:, c]) for c in range(3)], axis=1)
+    length = np.linalg.norm(facing, axis=1)
+    facing[length < 1e-9] = (0, 1, 0)
+    return middle, facing / np.maximum(np.linalg.norm(facing, axis=1), 1e-9)[:, None], which
 
 
 def _check(instance: Instance, mesh: Mesh) -> None:
@@ -296,10 +350,12 @@ def _receivers(
     faces: NDArray[np.int32],
     corner: NDArray[np.float64],
     normals: NDArray[np.float64],
+    round_: bool,
 ) -> NDArray[np.float64]:
     """Return where each vertex gathers light: lifted, and drawn in towards its own faces.
 
-    A vertex on the floor or in a corner would otherwise lie on the surface of its neighbour.
+    A vertex on the floor or in a corner would otherwise lie on the surface of its neighbour. A
+    ``round_`` thing of large faces is not drawn in through its own surface.
     """
     middle = corner.mean(axis=1)
     inward = np.zeros((len(vertices), 3))
@@ -310,6 +366,9 @@ def _receivers(
             inward[:, c] += np.bincount(faces[:, k], middle[:, c], len(vertices))
     inward = inward / np.maximum(count, 1)[:, None] - vertices
     inward[count == 0] = 0
+    if round_:
+        deep = np.minimum((inward * normals).sum(axis=1), 0)
+        inward -= deep[:, None] * normals
     length = np.linalg.norm(inward, axis=1)[:, None]
     inward *= np.minimum(0.25, 0.01 / np.maximum(length, 1e-9))
     return np.asarray(vertices + inward + normals * LIFT)

@@ -372,9 +372,9 @@ def _resolve(
     part: Part, light: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the light at all vertices (n, 3) and the filtered light maps (t, 3)."""
-    n = len(part.lit_vertices)
+    n = len(light) - len(part.lit_texels)
     at_vertices = np.zeros((len(part.vertices), 3), np.float32)
-    at_vertices[part.lit_vertices] = light[:n]
+    at_vertices[part.lit_vertices] = light[part.lit_from]
     maps = np.zeros((part.texels, 3), np.float32)
     maps[part.lit_texels] = light[n:]
     for first, columns, rows in part.chart_layout:

@@ -41,6 +41,7 @@ class Mesh(NamedTuple):
         two_sided: Whether backs are drawn (leaves, cloth).
         smooth: Whether all light is kept at the vertices, as suits plants, hills and the sky; else
             large flat faces get light maps.
+        texel: Least side of a light-map texel in metres; 0 for the usual one.
     """
 
     vertices: NDArray[np.float32]
@@ -50,6 +51,7 @@ class Mesh(NamedTuple):
     materials: tuple[Material, ...]
     two_sided: bool = False
     smooth: bool = False
+    texel: float = 0.0
 
 
 @dataclass(frozen=True)
