@@ -41,7 +41,7 @@ def _clump(
     outer, inner = leaves
     if core > 0:
         shrunk = (radii[0] * core, radii[1] * core, radii[2] * core)
-        blob(b, kit.rng, centre, shrunk, inner, sides=9, rings=6)
+        blob(b, kit.rng, centre, shrunk, inner, sides=8, rings=4)
     away = around(count)
     away = away[kit.rng.permutation(count)]
     depth = kit.rng.uniform(0.86, 1.06, (count, 1))
@@ -400,7 +400,7 @@ def planter(kit: Kit, b: Builder, size: Size) -> Mesh:
                 (0.0, low - 0.04),
             ],
             pot,
-            sides=18,
+            sides=12,
             repeat=0.7,
         )
     elif style == "tub":

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.park_textures import sky
 from worldenv.worlds.reference.park_things import SEASONS, ParkKit, blob, cards, season_of
-from worldenv.worlds.reference.scene import Lamp, Material
+from worldenv.worlds.reference.scene import Lamp, Material, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 
 Points = NDArray[np.float64]
@@ -189,7 +189,7 @@ def make_lawn(seed: int, season: str, mown: bool) -> Piece:
     )
     lines = np.array([-far, -near, near, far])
     _sheet(b, lines, lines, 0.0, grass, 3.0, near)
-    return Piece(b.mesh()._replace(texel=0.105), None, f"lawn/{seed}", kit.textures)
+    return Piece(b.mesh()._replace(texel=0.12), None, f"lawn/{seed}", kit.textures)
 
 
 def make_meadow(seed: int, season: str) -> Piece:
@@ -295,6 +295,14 @@ def make_kerb(seed: int, ways: Ways) -> Piece:
 
 def make_woods(seed: int, season: str, side: int) -> Piece:
     """Return a quarter of the ring of trees and shrubs that closes the view."""
+    full, textures = _woods(Builder(), seed, season, side)
+    coarse, _ = _woods(Builder(coarse=True), seed, season, side)
+    return Piece(full, coarse, f"woods/{seed}", textures)
+
+
+def _woods(
+    b: Builder, seed: int, season: str, side: int
+) -> tuple[Mesh, dict[str, NDArray[np.uint8]]]:
     kit = ParkKit((seed, side, zlib.crc32(b"woods")), SEASONS[season])
     coats = [
         season_of(kit).leaves("broad"),
@@ -303,7 +311,6 @@ def make_woods(seed: int, season: str, side: int) -> Piece:
         season_of(kit).leaves("small"),
     ]
     bark = kit.material("bark", "#6e5a45", "ridged")
-    b = Builder()
     start = np.radians(90 * side - 45)
     for k in range(11):
         a = start + np.pi / 2 * (k + 0.5 + kit.uniform(-0.2, 0.2)) / 11
@@ -337,12 +344,7 @@ def make_woods(seed: int, season: str, side: int) -> Piece:
     mesh = b.mesh()
     level = mesh.vertices.copy()
     level[:, 1] = np.maximum(level[:, 1], -0.02)
-    return Piece(
-        mesh._replace(vertices=level, smooth=True, two_sided=True),
-        None,
-        f"woods/{seed}",
-        kit.textures,
-    )
+    return mesh._replace(vertices=level, smooth=True, two_sided=True), kit.textures
 
 
 def _far_clump(
@@ -356,7 +358,7 @@ def _far_clump(
     size: float,
 ) -> None:
     dull = inner._replace(tint=(1.25, 1.25, 1.28))
-    blob(b, kit.rng, centre, radii, dull, sides=9, rings=6, rough=0.14, repeat=3.0)
+    blob(b, kit.rng, centre, radii, dull, sides=8, rings=5, rough=0.14, repeat=3.0)
     # Only the half that faces the park is ever seen.
     home = -np.array([centre[0], 0.0, centre[2]])
     home /= np.linalg.norm(home)

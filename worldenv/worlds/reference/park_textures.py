@@ -30,24 +30,30 @@ def _cells(
 
     Distances are in cells, of which there are ``count`` along a side; the pattern tiles.
     """
-    jx, jy = (0.5 + jitter * (rng.random((2, count, count), dtype=np.float32) - 0.5)).astype(
-        np.float32
-    )
+    jx, jy = (0.5 + jitter * (rng.random((2, count, count)) - 0.5)).astype(np.float32)
     u, v = grid(size)
-    x, y = u * count, v * count
-    i, j = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
+    x, y = u[0] * np.float32(count), v[:, 0] * np.float32(count)
+    i, j = x.astype(np.int64), y.astype(np.int64)
     first = np.full((size, size), 9.0, np.float32)
     second = first.copy()
     owner = np.zeros((size, size), np.int64)
     for dj in (-1, 0, 1):
         for di in (-1, 0, 1):
             a, b = (i + di) % count, (j + dj) % count
-            d = np.hypot(x - (i + di) - jx[b, a], y - (j + dj) - jy[b, a]).astype(np.float32)
-            nearer = d < first
-            second = np.where(nearer, first, np.minimum(second, d))
-            owner = np.where(nearer, b * count + a, owner)
-            first = np.where(nearer, d, first)
-    return first, second, owner
+            # Rows of pixels share b and columns share a, so places are gathered cell by cell.
+            px = jx[b][:, a]
+            px += (i + di - x).astype(np.float32)
+            py = jy[b][:, a]
+            py += (j + dj - y).astype(np.float32)[:, None]
+            px *= px
+            py *= py
+            px += py
+            nearer = px < first
+            np.minimum(second, px, out=second)
+            second[nearer] = first[nearer]
+            owner[nearer] = (b[:, None] * count + a)[nearer]
+            first[nearer] = px[nearer]
+    return np.sqrt(first), np.sqrt(second), owner
 
 
 def _strokes(
