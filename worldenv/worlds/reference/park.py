@@ -93,7 +93,7 @@ def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
     mown = kind in ("formal", "avenue")
     lay(make_lawn(plan.seed(), season, mown), "lawn", "lawn")
     lay(make_meadow(plan.seed(), season), "meadow", "meadow")
-    ways = draw_ways(plan.rng, kind, plan.mirror)
+    ways = plan.ways = draw_ways(plan.rng, kind, plan.mirror)
     surface = GROUNDS[int(plan.rng.choice(4, p=_surfaces(kind)))]
     lay(make_path(plan.seed(), ways, surface), "path", "path")
     lay(make_kerb(plan.seed(), ways), "kerb", "kerb")

@@ -42,6 +42,7 @@ class Plan:
         instances: What stands so far.
         textures: Their textures.
         sizes: Instance id -> the size it was made to.
+        ways: The paths; only people and what is said to be stand on them.
     """
 
     def __init__(self, rng: np.random.Generator, season: str, mirrored: bool) -> None:
@@ -50,6 +51,7 @@ class Plan:
         self.instances: list[Instance] = []
         self.textures: dict[str, NDArray[np.uint8]] = {}
         self.sizes: dict[int, Size] = {}
+        self.ways = Ways((), ())
         self._kept: list[tuple[float, float, float, float]] = []
         self._boxes: list[NDArray[np.float64]] = []
 
@@ -108,10 +110,13 @@ class Plan:
         turn: float = 0.0,
         *,
         seed: int | None = None,
+        on_path: bool = False,
     ) -> Instance | None:
         """Place a thing, or nothing where it would touch another or stand in the way."""
         pose = placed(self.mirror * x, 0.0, z, self.mirror * turn)
         seed = self.seed() if seed is None else seed
+        if category != "person" and not on_path and self._on_path(pose[0, 3], pose[2, 3]):
+            return None
         reach = 0.3 * min(size[0], size[2])
         if not self._free(
             np.array([pose[:3, 3] - [reach, 0, reach], pose[:3, 3] + [reach, size[1], reach]])
@@ -122,6 +127,12 @@ class Plan:
         if not self._free(box_of(trial)):
             return None
         return self.add(piece, category, pose, size)
+
+    def _on_path(self, x: float, z: float) -> bool:
+        for line, width in self.ways.lines:
+            if np.hypot(line[:, 0] - x, line[:, 1] - z).min() < width / 2 + 0.35:
+                return True
+        return any(np.hypot(x - cx, z - cz) < r + 0.2 for cx, cz, r in self.ways.discs)
 
     def _free(self, box: NDArray[np.float64]) -> bool:
         if abs(box[:, [0, 2]]).max() > LIMIT + 5.0:
@@ -368,11 +379,13 @@ def _island(plan: Plan, kind: str) -> None:
         MIDDLE,
         0.0,
         90.0 * int(plan.rng.integers(4)) if category in ("statue", "slide") else 0.0,
+        on_path=True,
     )
     if category in ("statue", "boulder"):
         pot = plan.seed()
         for s in (-1, 1):
-            plan.put("planter", (0.62, 0.95, 0.62), MIDDLE + 1.2 * s, 0.8, 0.0, seed=pot)
+            at = MIDDLE + 1.2 * s
+            plan.put("planter", (0.62, 0.95, 0.62), at, 0.8, 0.0, seed=pot, on_path=True)
 
 
 def _trees(plan: Plan, kind: str) -> None:

@@ -19,8 +19,10 @@ Points = NDArray[np.float64]
 
 NEAR_LAWN, LAWN, EDGE, DOME = 7.5, 19.5, 46.0, 95.0
 """Half the side of the finely and of the coarsely lit lawn; how far ground and sky reach, metres."""
-PATH, KERB = 0.016, 0.008
-"""Heights of paths and of their edging."""
+GRASS = (0.84, 0.84, 0.8)
+"""Factor on the colours of grass: blades shade each other."""
+PATH, KERB = 0.0019, 0.0013
+"""Heights of paths and of their edging, in metres: below the places where the lawn gathers light."""
 
 
 class Mood(NamedTuple):
@@ -180,7 +182,7 @@ def make_lawn(seed: int, season: str, mown: bool) -> Piece:
     """Return the lawn: finely lit in the middle, coarsely around it; mown in stripes or not."""
     kit = ParkKit((seed, zlib.crc32(b"lawn")), SEASONS[season])
     tone = kit.pick(list(kit.season.lawn))
-    grass = kit.material("grass", tone, kit.season.dry, "mown" if mown else "even")
+    grass = kit.material("grass", tone, kit.season.dry, "mown" if mown else "even", tint=GRASS)
     b = Builder()
     near, far = NEAR_LAWN, LAWN
     # The inner sheet shares no edge with the outer one, so each gets a light map of its own.
@@ -195,7 +197,7 @@ def make_lawn(seed: int, season: str, mown: bool) -> Piece:
 def make_meadow(seed: int, season: str) -> Piece:
     """Return the grass beyond the lawn, to under the woods."""
     kit = ParkKit((seed, zlib.crc32(b"meadow")), SEASONS[season])
-    grass = kit.material("grass", kit.pick(list(kit.season.lawn)), kit.season.dry)
+    grass = kit.material("grass", kit.pick(list(kit.season.lawn)), kit.season.dry, tint=GRASS)
     b = Builder()
     lines = np.array([-EDGE, -38, -32, -26, -LAWN, -10, 0, 10, LAWN, 26, 32, 38, EDGE])
     _sheet(b, lines, lines, -0.004, grass, 3.0, LAWN)
@@ -271,7 +273,7 @@ def make_path(seed: int, ways: Ways, kind: str) -> Piece:
     for line, width in ways.lines:
         _ribbon(b, line, width, PATH, material, repeat)
     for x, z, radius in ways.discs:
-        _disc(b, x, z, radius, PATH + 0.001, material, repeat)
+        _disc(b, x, z, radius, PATH + 0.0004, material, repeat)
     return Piece(b.mesh()._replace(texel=0.11), None, f"path/{seed}", kit.textures)
 
 
@@ -289,7 +291,7 @@ def make_kerb(seed: int, ways: Ways) -> Piece:
     for line, width in ways.lines:
         _ribbon(b, line, width + wide, KERB, edge, 0.9)
     for x, z, radius in ways.discs:
-        _disc(b, x, z, radius + wide / 2, KERB + 0.001, edge, 0.9)
+        _disc(b, x, z, radius + wide / 2, KERB + 0.0003, edge, 0.9)
     return Piece(b.mesh()._replace(smooth=True), None, f"kerb/{seed}", kit.textures)
 
 
@@ -358,7 +360,7 @@ def _far_clump(
     size: float,
 ) -> None:
     dull = inner._replace(tint=(1.25, 1.25, 1.28))
-    blob(b, kit.rng, centre, radii, dull, sides=8, rings=5, rough=0.14, repeat=3.0)
+    blob(b, kit.rng, centre, radii, dull, sides=9, rings=5, rough=0.24, repeat=3.0)
     # Only the half that faces the park is ever seen.
     home = -np.array([centre[0], 0.0, centre[2]])
     home /= np.linalg.norm(home)

@@ -167,14 +167,15 @@ def statue(kit: Kit, b: Builder, size: Size) -> Mesh:
             (-half, high, half), (2 * half, 0, 0), (0, 0, -2 * half), rock, repeat=1.0, cells=(n, n)
         )
     if style == "rings":
+        radius0 = min((h - tall) / 2, 0.66 * w)
         for k in range(3):
-            radius = (h - tall) * (0.5 - 0.12 * k)
+            radius = radius0 * (1 - 0.24 * k)
             b.tube(
                 ring(radius - 0.06, 0.0, count=25, upright=True),
                 0.06 - 0.01 * k,
                 cast,
                 sides=8,
-                pose=placed(0, tall + (h - tall) * 0.5, 0, 55 * k, 20 * k),
+                pose=placed(0, tall + radius0, 0, 55 * k, 20 * k),
             )
         return b.mesh()
     person = make_person(int(kit.rng.integers(1 << 16)))
