@@ -77,6 +77,23 @@ def write_video(case: Case) -> None:
     writer.close()
 
 
+PARKS = ((0, "return"), (2, "loop"), (4, "people"), (7, "loop"), (8, "east"), (11, "corner"))
+"""Scene seeds and views of the picture of parks."""
+
+
+def write_parks() -> None:
+    """Write six views of parks side by side."""
+    frames = []
+    for seed, view in PARKS:
+        world = load_world("Reference-v0", size=(384, 256), supersample=3)
+        start = Start(scene={"family": "park", "seed": seed, "view": view})
+        frames.append(world.reset(start, seed=0).frames[0])
+        world.close()
+    rows = [np.concatenate(frames[i : i + 3], axis=1) for i in (0, 3)]
+    sheet = np.concatenate(rows)
+    cv2.imwrite(str(IMAGES / "park.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
+
+
 def write_report(run: Path) -> None:
     """Write a picture of the top of a run's report, by headless Chromium."""
     browser = shutil.which("chromium")
@@ -94,5 +111,6 @@ if __name__ == "__main__":
     print(json.dumps(human.scene), len(load_script("worldmembench:lrlr").path()), "frames")
     write_walk(human)
     write_video(human)
+    write_parks()
     if len(sys.argv) > 1:
         write_report(Path(sys.argv[1]).resolve())

@@ -271,9 +271,9 @@ def bush(kit: Kit, b: Builder, size: Size) -> Mesh:
             a = 1.6 * k + kit.uniform(-0.3, 0.3)
             g = kit.uniform(0.6, 0.85) * (1.1 if k == 3 else 0.9)
             out = 0.0 if k == 3 else 0.26
-            tall = h * (0.5 if k == 3 else kit.uniform(0.34, 0.44))
-            at = (out * w * np.sin(a), tall * 0.92, out * d * np.cos(a))
-            _clump(b, kit, at, (0.3 * w * g * 1.15, tall, 0.3 * d * g * 1.15), leaves, 60, 0.12)
+            high = h * (0.5 if k == 3 else kit.uniform(0.34, 0.44))
+            at = (out * w * np.sin(a), high * 0.92, out * d * np.cos(a))
+            _clump(b, kit, at, (0.3 * w * g * 1.15, high, 0.3 * d * g * 1.15), leaves, 60, 0.12)
     return b.mesh()
 
 
@@ -441,9 +441,8 @@ def planter(kit: Kit, b: Builder, size: Size) -> Mesh:
         for k in range(4):
             a = 1.57 * k
             at = (0.36 * r * np.sin(a), low + tall * 0.55, 0.36 * r * np.cos(a))
-            _clump(
-                b, kit, at, (0.56 * r, tall * kit.uniform(0.75, 1.1), 0.56 * r), leaves, 40, 0.09
-            )
+            radii = (0.56 * r, tall * kit.uniform(0.75, 1.1), 0.56 * r)
+            _clump(b, kit, at, radii, leaves, 64, 0.06)
     b.lathe(
         [(0.78 * r, low - 0.03), (0, low + 0.01)],
         kit.material("plain", "#46331f", seed=5),

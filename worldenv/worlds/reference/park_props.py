@@ -114,7 +114,7 @@ def bench(kit: Kit, b: Builder, size: Size) -> Mesh:
 @thing("street lamp")
 def street_lamp(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Lamp post: lantern, globes or a modern mast."""
-    w, h, d = size
+    w, h, _ = size
     iron = _iron(kit)
     glass = kit.material("plain", kit.pick(["#f6ecd0", "#fbe3b4", "#e8ecea"]), emission=0.72)
     style = kit.pick(["lantern", "globe", "globes", "mast"])
@@ -409,7 +409,7 @@ def _on_side(y: float) -> np.ndarray:
 @thing("signpost")
 def signpost(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Pointing boards on a post, or a notice board."""
-    w, h, d = size
+    w, h, _ = size
     timber, iron = _timber(kit), _iron(kit)
     if kit.rng.random() < 0.4:
         for x in (-0.42 * w, 0.42 * w):
@@ -440,21 +440,21 @@ def signpost(kit: Kit, b: Builder, size: Size) -> Mesh:
         outline = np.array(
             [(-0.1, -0.08), (long - 0.1, -0.08), (long, 0), (long - 0.1, 0.08), (-0.1, 0.08)]
         )
-        turn = placed(0, y, 0.055, kit.uniform(-12, 12))
+        place = placed(0, y, 0.055, kit.uniform(-12, 12))
         for z, order in ((0.02, 1), (-0.005, -1)):
             points = np.column_stack([side * outline[:, 0], outline[:, 1], np.full(5, z)])
             uv = np.column_stack([(outline[:, 0] + 0.1) / (long + 0.1), 0.5 - outline[:, 1] / 0.16])
             if side < 0:
                 uv[:, 0] = 1 - uv[:, 0]
             faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4]])[:, :: order * side]
-            b.add(points, uv, faces, board, turn)
+            b.add(points, uv, faces, board, place)
         b.box(
             (min(-0.1 * side, side * (long - 0.1)), -0.08, -0.003),
             (max(-0.1 * side, side * (long - 0.1)), 0.08, 0.018),
             post,
             bevel=0,
             skip="zZ",
-            pose=turn,
+            pose=place,
         )
     return b.mesh()
 
@@ -488,8 +488,8 @@ def kiosk(kit: Kit, b: Builder, size: Size) -> Mesh:
     )
     for s in (-x, x):
         b.box((s - 0.04, 0.12, z - 0.04), (s + 0.04, top, z + 0.03), trim)
-    tone = kit.pick(BRIGHTS)
-    awning = kit.material("fabric", tone, kit.pick(PALE), "stripes")
+    stripe = kit.pick(BRIGHTS)
+    awning = kit.material("fabric", stripe, kit.pick(PALE), "stripes")
     steep = kit.uniform(0.28, 0.4)
     p = np.array(
         [

@@ -18,11 +18,11 @@ from worldenv.worlds.reference.shapes import Builder, placed
 Points = NDArray[np.float64]
 
 NEAR_LAWN, LAWN, EDGE, DOME = 7.5, 19.5, 46.0, 95.0
-"""Half the side of the finely and of the coarsely lit lawn; how far ground and sky reach, metres."""
+"""Half the side of the finely and the coarsely lit lawn; how far ground and sky reach; metres."""
 GRASS = (0.84, 0.84, 0.8)
 """Factor on the colours of grass: blades shade each other."""
 PATH, KERB = 0.0019, 0.0013
-"""Heights of paths and of their edging, in metres: below the places where the lawn gathers light."""
+"""Heights of paths and of their edging, in metres: below where the lawn gathers its light."""
 
 
 class Mood(NamedTuple):
@@ -115,21 +115,24 @@ def lamps_of(weather: Weather) -> tuple[tuple[Lamp, ...], tuple[float, float, fl
     corner = towards * far - u / 2 - v / 2
     power = np.pi * far**2 / side**2
     sun = Lamp(
-        tuple(map(float, corner)),
-        tuple(map(float, u)),
-        tuple(map(float, v)),
-        tuple(float(c * power) for c in mood.sun),
+        _three(corner),
+        _three(u),
+        _three(v),
+        _three(np.array(mood.sun) * power),
     )
     high, half = 70.0, 60.0
     panel = Lamp(
         (-half, high, -half),
         (2 * half, 0.0, 0.0),
         (0.0, 0.0, 2 * half),
-        tuple(float(c) for c in mood.sky),
+        mood.sky,
     )
     assert np.cross(u, v) @ towards < 0
-    ambient = tuple(0.75 * c for c in mood.sky)
-    return (sun, panel), (ambient[0], ambient[1], ambient[2])
+    return (sun, panel), _three(0.75 * np.array(mood.sky))
+
+
+def _three(values: Points) -> tuple[float, float, float]:
+    return float(values[0]), float(values[1]), float(values[2])
 
 
 def make_sky(weather: Weather) -> Piece:

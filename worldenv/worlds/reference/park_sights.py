@@ -1,4 +1,4 @@
-"""The sights of parks: fountains, statues, ponds, boulders, a gazebo, swings, slides, a sand pit."""
+"""Sights of parks: fountains, statues, ponds, boulders, gazebos, swings, slides, sand pits."""
 
 from __future__ import annotations
 
@@ -264,11 +264,11 @@ def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
     lily = own.material("foliage", "#3f7a3c", "#6fa858", "none", "broad")
     for k in range(11):
         t, g = kit.uniform(0, 6.28), kit.uniform(0.15, 0.62)
-        at = placed(0.5 * w * g * np.sin(t), 0.048, 0.5 * d * g * np.cos(t), kit.uniform(0, 360))
-        b.lathe([(0.13 + 0.02 * (k % 3), 0.0), (0.0, 0.008)], lily, sides=9, repeat=2.0, pose=at)
+        leaf = placed(0.5 * w * g * np.sin(t), 0.048, 0.5 * d * g * np.cos(t), kit.uniform(0, 360))
+        b.lathe([(0.13 + 0.02 * (k % 3), 0.0), (0.0, 0.008)], lily, sides=9, repeat=2.0, pose=leaf)
         if k % 3 == 0:
             petal = own.material("plain", kit.pick(["#f4e8f0", "#f0b0c8", "#f6f0c0"]))
-            b.lathe([(0.02, 0.0), (0.07, 0.07), (0.0, 0.03)], petal, sides=8, pose=at)
+            b.lathe([(0.02, 0.0), (0.07, 0.07), (0.0, 0.03)], petal, sides=8, pose=leaf)
     reed = own.material("wood", kit.pick(["#7f9a42", "#98a858", "#6f8a4a"]))
     head = own.material("plain", "#5a3a22")
     for k in range(5 if b.coarse else 14):
@@ -368,8 +368,8 @@ def swing(kit: Kit, b: Builder, size: Size) -> Mesh:
         sway = kit.uniform(-9, 9)
         pose = placed(x, h - 0.08, 0, 0, sway)
         drop = h - 0.6
-        for s in (-0.2, 0.2):
-            b.tube([(s, 0, 0), (s, -drop, 0)], 0.01, chain, sides=5, pose=pose)
+        for off in (-0.2, 0.2):
+            b.tube([(off, 0, 0), (off, -drop, 0)], 0.01, chain, sides=5, pose=pose)
         if tyre:
             black = kit.material("plain", "#22242a")
             b.tube(ring(0.24, -drop, count=17), 0.07, black, sides=8, pose=pose)
@@ -412,28 +412,32 @@ def slide(kit: Kit, b: Builder, size: Size) -> Mesh:
         z = back - 0.3 * (1 - y / (deck + 0.4))
         b.tube([(-half, y, z), (half, y, z)], 0.022, frame, sides=6)
     t = np.linspace(0, 1, 9)
-    z = front + (d / 2 - front) * t
-    y = np.where(t < 0.8, deck * (1 - t / 0.8) + 0.22 * np.minimum(1, t / 0.8), 0.22)
+    run = front + (d / 2 - front) * t
+    fall = np.where(t < 0.8, deck * (1 - t / 0.8) + 0.22 * np.minimum(1, t / 0.8), 0.22)
     for k in range(8):
-        slope = (0, y[k + 1] - y[k], z[k + 1] - z[k])
-        length = z[k + 1] - z[k]
-        b.patch((-half + 0.02, y[k], z[k]), slope, (2 * half - 0.04, 0, 0), chute, repeat=0.8)
+        slope = (0, fall[k + 1] - fall[k], run[k + 1] - run[k])
+        length = run[k + 1] - run[k]
+        b.patch((-half + 0.02, fall[k], run[k]), slope, (2 * half - 0.04, 0, 0), chute, repeat=0.8)
         b.patch(
-            (half - 0.02, y[k] - 0.015, z[k]), slope, (-2 * half + 0.04, 0, 0), chute, repeat=0.8
+            (half - 0.02, fall[k] - 0.015, run[k]),
+            slope,
+            (-2 * half + 0.04, 0, 0),
+            chute,
+            repeat=0.8,
         )
         for s in (-1, 1):
             x = s * (half - 0.02)
             rail = np.array(
                 [
-                    (x, y[k] - 0.02, z[k]),
-                    (x, y[k + 1] - 0.02, z[k] + length),
-                    (x, y[k + 1] + 0.16, z[k] + length),
-                    (x, y[k] + 0.16, z[k]),
+                    (x, fall[k] - 0.02, run[k]),
+                    (x, fall[k + 1] - 0.02, run[k] + length),
+                    (x, fall[k + 1] + 0.16, run[k] + length),
+                    (x, fall[k] + 0.16, run[k]),
                 ]
             )
             uv = np.array([(0, 0), (0.3, 0), (0.3, 0.2), (0, 0.2)])
             b.add(rail, uv, [[0, 1, 2], [0, 2, 3]], chute)
-            b.add(rail + [0.012 * s, 0, 0], uv, [[0, 2, 1], [0, 3, 2]], chute)
+            b.add(rail + np.array([0.012 * s, 0, 0]), uv, [[0, 2, 1], [0, 3, 2]], chute)
     b.tube([(-half, 0, d / 2 - 0.3), (-half, 0.2, d / 2 - 0.3)], 0.03, frame, sides=6)
     b.tube([(half, 0, d / 2 - 0.3), (half, 0.2, d / 2 - 0.3)], 0.03, frame, sides=6)
     if roofed:
@@ -457,7 +461,7 @@ def slide(kit: Kit, b: Builder, size: Size) -> Mesh:
 @thing("sand pit")
 def sand_pit(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Sand pit in a timber frame with buckets and a ball."""
-    w, h, d = size
+    w, _, d = size
     timber, x, z = kit.material("wood", kit.pick(TIMBERS)), w / 2, d / 2
     for low, high in (
         ((-x, 0, z - 0.16), (x, 0.22, z)),

@@ -198,7 +198,7 @@ def foliage(
     flower: str = "none",
     kind: str = "broad",
 ) -> Image:
-    """A mass of leaves, ``broad``, ``small`` or ``needle``, with flowers where a colour is given."""
+    """A mass of ``broad``, ``small`` or ``needle`` leaves, with flowers where a colour is given."""
     count, length, width = {
         "broad": (620, 26.0, 6.0),
         "small": (2200, 13.0, 3.4),
@@ -208,7 +208,9 @@ def foliage(
     mine = _between(rng, rank, count)
     leaves = blend(colour(tone), colour(light), 0.8 * mine * rank + 0.15 * (profile > 0.8))
     value = 0.42 + 0.55 * rank + 0.2 * (mine - 0.5) - 0.14 * (profile < 0.3)
-    image = blend(shade(colour(tone), np.full_like(rank, 0.3)), shade(leaves, value), rank > 0)
+    image = blend(
+        shade(colour(tone), np.full_like(rank, 0.3)), shade(leaves, value), (rank > 0) * 1.0
+    )
     if flower != "none":
         near, _, owner = _cells(rng, 256, 15, 0.9)
         shown = (near < 0.3 + 0.16 * rng.random(225)[owner]) & (rng.random(225)[owner] < 0.72)
@@ -229,7 +231,7 @@ def blooms(
     near, _, owner = _cells(rng, 256, 13, 0.7)
     radius = 0.3 + 0.16 * rng.random(169)[owner]
     mine = rng.random(169)[owner]
-    tone = blend(colour(first), colour(second), mine > 0.6)
+    tone = blend(colour(first), colour(second), (mine > 0.6) * 1.0)
     petal = shade(tone, 0.72 + 0.34 * rng.random(169)[owner] + 0.25 * near)
     image = blend(base, petal, (radius - near) * 14)
     return blend(image, np.array([0.35, 0.24, 0.08]), (0.1 - near) * 30)
@@ -288,11 +290,11 @@ def facade(
     sky = blend(np.array([0.2, 0.25, 0.3]), np.array([0.62, 0.72, 0.8]), (0.72 - v + 0.4 * u) * 1.4)
     sky = shade(sky, 0.7 + 0.5 * fractal(rng, 256, 3, 3))
     image = blend(wall, colour(frame), border * 1.0)
-    image = blend(image, sky, inside & ~bars)
+    image = blend(image, sky, (inside & ~bars) * 1.0)
     return blend(
         image,
         shade(colour(frame), np.full_like(u, 0.8)),
-        (abs(v - 0.825) < 0.014) & (abs(u - 0.5) < 0.27),
+        ((abs(v - 0.825) < 0.014) & (abs(u - 0.5) < 0.27)) * 1.0,
     )
 
 

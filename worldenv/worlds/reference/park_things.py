@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,7 @@ BRIGHTS = ["#c8423a", "#2f6fb0", "#e0b02f", "#3f8f5a", "#d9772f", "#8a4f9a", "#e
 PETALS = ["#d9352f", "#f2c530", "#e87aa8", "#8a4fc0", "#f4f0f0", "#f08030", "#4f6fd0", "#b02a5a"]
 
 
-def thing(category: str, *, smooth: bool = False, leafy: bool = False):  # type: ignore[no-untyped-def]
+def thing(category: str, *, smooth: bool = False, leafy: bool = False) -> Callable[[Maker], Maker]:
     """Register a maker for a category.
 
     Args:
