@@ -220,7 +220,8 @@ def cards(
     spot = rng.random((n, 1, 2))
     if b.coarse:
         keep = slice(0, None, 3)
-        points, jitter, scale, helper = points[keep], jitter[keep], 1.65 * scale[keep], helper[keep]
+        points, jitter, helper = points[keep], jitter[keep], helper[keep]
+        scale = (1.65 if long < 1.5 else 1.35) * scale[keep]
         spot, n = spot[keep], len(points)
     facing = jitter / np.linalg.norm(jitter, axis=1, keepdims=True)
     if hang:
