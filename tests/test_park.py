@@ -3,6 +3,7 @@ import sys
 import time
 import zlib
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from worldenv.world import Start
 from worldenv.worlds import load_world
-from worldenv.worlds.reference.lit import build_light
+from worldenv.worlds.reference.lit import build_light, relight
 from worldenv.worlds.reference.park import SETTING, build, reimagine
 from worldenv.worlds.reference.park_things import PARK_MAKERS, SEASONS, make_thing
 from worldenv.worlds.reference.renderer import Renderer
@@ -155,6 +156,29 @@ def test_light_is_even_and_leaves_are_not_black(scenes, lit):
         assert (total == 0).mean() < 0.08, category
 
 
+def test_a_swapped_plant_is_lit_as_if_it_had_always_been_so(scenes):
+    """Leaves that share a receiver, and layers that stand in nobody's light, are mended too."""
+    scene = scenes[2]
+    bush = next(i for i in scene.instances if i.category == "bush")
+    near = sorted(
+        (i for i in scene.instances if not i.flat and i is not bush),
+        key=lambda i: np.linalg.norm(i.pose[:3, 3] - bush.pose[:3, 3]),
+    )[:4]
+    kept = {i.id for i in near} | {bush.id}
+    few = [i for i in scene.instances if i.id in kept or i.category == "kerb"]
+    small = replace(scene, instances=tuple(few))
+    after = small.with_instance(*reimagine(scene, bush, 7))
+    before = build_light(small, 1, cache=False)
+    quick = relight(before, after, [bush.id], 1)
+    full = build_light(after, 1, cache=False)
+    for i in full.direct:
+        assert np.array_equal(quick.direct[i], full.direct[i])
+        assert np.array_equal(quick.around[i], full.around[i])
+    assert any((quick.around[i.id] != before.around[i.id]).any() for i in near) or any(
+        (quick.direct[i.id] != before.direct[i.id]).any() for i in near
+    )
+
+
 def test_reimagined_things_keep_their_place_and_look_different(scenes):
     scene = scenes[4]
     kinds = set()
@@ -224,7 +248,9 @@ def test_things_keep_to_their_size_and_vary(category):
         low, high = bounds(mesh)
         assert low[1] > -1e-6
         # Boughs, arms and awnings may stand out.
-        slack = 0.3 * size + 0.15 if category in ("tree", "statue", "kiosk", "bush", "pond") else 0.2
+        slack = (
+            0.3 * size + 0.15 if category in ("tree", "statue", "kiosk", "bush", "pond") else 0.2
+        )
         assert (high - low <= size + slack).all(), (seed, high - low)
         if piece.coarse is not None:
             assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)

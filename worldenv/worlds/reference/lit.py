@@ -75,8 +75,8 @@ def _parts(instance: Instance) -> tuple[Part, ...]:
 
 
 def _tree(instance: Instance, part: Part, means: dict[str, NDArray[np.float32]]) -> Tree | None:
-    """Return the tree of what an instance puts in the way: not moving things, not what glows."""
-    if instance.moves:
+    """Return the tree of what an instance puts in the way of light, None where that is nothing."""
+    if instance.moves or not instance.mesh.shades:
         return None
     materials = instance.mesh.materials
     glows = np.array([m.emission > 0 for m in materials])

@@ -8,21 +8,24 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference import park_plants, park_props, park_sights
+from worldenv.worlds.reference import (
+    park_plants,
+    park_play,
+    park_props,
+    park_sights,
+    park_stalls,
+)
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill, make_any
 from worldenv.worlds.reference.park_setting import (
-    Weather,
-    draw_weather,
-    lamps_of,
     make_house,
     make_kerb,
     make_lawn,
     make_meadow,
     make_path,
-    make_sky,
     make_woods,
 )
+from worldenv.worlds.reference.park_sky import Weather, draw_weather, lamps_of, make_sky
 from worldenv.worlds.reference.park_things import SEASONS
 from worldenv.worlds.reference.park_views import find_park_views
 from worldenv.worlds.reference.people import same_body
@@ -30,7 +33,8 @@ from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.textures import Kit
 
-assert park_plants and park_props and park_sights  # Importing them registers their makers.
+assert park_plants and park_play and park_props and park_sights and park_stalls
+# Importing them registers their makers.
 
 SETTING = ("sky", "lawn", "meadow", "path", "kerb", "woods", "house")
 """Categories of what surrounds the park's things."""

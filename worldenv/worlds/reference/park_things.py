@@ -237,3 +237,28 @@ def cards(
     index = 4 * np.arange(n)[:, None]
     faces = np.concatenate([index + np.array([0, 2, 1]), index + np.array([0, 3, 2])])
     b.add(corners.reshape(-1, 3), (spot + shape).reshape(-1, 2), faces, material)
+
+
+def draw_timber(kit: Kit) -> Material:
+    """Return some outdoor wood, bare or painted."""
+    return kit.material("wood", kit.pick(TIMBERS))
+
+
+def draw_iron(kit: Kit) -> Material:
+    """Return some painted iron."""
+    return kit.material("metal", kit.pick(IRONS))
+
+
+def draw_rock(kit: Kit) -> Material:
+    """Return some stone."""
+    return kit.material("stone", kit.pick(STONES), kit.pick(["grain", "lichen", "marble"]))
+
+
+def ring(
+    radius: float, y: float, *, count: int = 17, upright: bool = False
+) -> list[tuple[float, float, float]]:
+    """Return points of a circle about y, or of one that stands in the x-y plane."""
+    a = np.linspace(0, 2 * np.pi, count)
+    if upright:
+        return [(radius * float(np.cos(t)), y + radius * float(np.sin(t)), 0.0) for t in a]
+    return [(radius * float(np.sin(t)), y, radius * float(np.cos(t))) for t in a]

@@ -42,6 +42,7 @@ class Mesh(NamedTuple):
         smooth: Whether all light is kept at the vertices, as suits plants, hills and the sky; else
             large flat faces get light maps.
         texel: Least side of a light-map texel in metres; 0 for the usual one.
+        shades: Whether it stands in the way of light; thin layers on the ground need not.
     """
 
     vertices: NDArray[np.float32]
@@ -52,6 +53,7 @@ class Mesh(NamedTuple):
     two_sided: bool = False
     smooth: bool = False
     texel: float = 0.0
+    shades: bool = True
 
 
 @dataclass(frozen=True)
