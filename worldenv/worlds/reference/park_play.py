@@ -139,7 +139,7 @@ def slide(kit: Kit, b: Builder, size: Size) -> Mesh:
     return b.mesh()
 
 
-@thing("sand pit")
+@thing("sand pit", smooth=True)
 def sand_pit(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Sand pit in a timber frame with buckets and a ball."""
     w, _, d = size
@@ -157,6 +157,7 @@ def sand_pit(kit: Kit, b: Builder, size: Size) -> Mesh:
         (0, 0, -d + 0.32),
         kit.material("sand", kit.pick(["#d9c18c", "#e0cda0", "#cdb07a"])),
         repeat=1.5,
+        cells=(5, 5),
     )
     for _ in range(3):
         tone = kit.material("plain", kit.pick(BRIGHTS))

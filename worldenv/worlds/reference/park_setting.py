@@ -200,8 +200,8 @@ def _woods(
     # Behind them all a wall of leaves, so that no gap shows the edge of the ground.
     outer, inner = coats[1]
     a = np.linspace(start, start + np.pi / 2, 19)
-    tops = 3.4 + kit.rng.uniform(-0.5, 0.9, 19)
-    tops[[0, -1]] = 3.4
+    tops = 5.0 + kit.rng.uniform(-0.5, 0.9, 19)
+    tops[[0, -1]] = 5.0
     shown = np.stack([32.0 * np.cos(a), 0 * a, 32.0 * np.sin(a)], 1)
     wall = np.concatenate([shown, shown + np.stack([0 * a, tops, 0 * a], 1)])
     uv = np.concatenate([np.stack([a * 8, 0 * a + 1.2], 1), np.stack([a * 8, 0 * a], 1)])

@@ -181,9 +181,9 @@ def kiosk(kit: Kit, b: Builder, size: Size) -> Mesh:
     b.box((-x, 0, -z), (x, 0.12, z), kit.material("concrete", "#8f9090"), bevel=0.01)
     half = 0.62 * x
     b.box((-x, 0.12, -z), (x, top, z - 0.02), wall, bevel=0, repeat=1.7, skip="Z")
-    b.box((-x, 0.12, z - 0.08), (x, low, z), wall, bevel=0, repeat=1.7)
+    b.box((-x, 0.12, z - 0.08), (x, low - 0.05, z), wall, bevel=0, repeat=1.7)
     for s0, s1 in ((-x, -half), (half, x)):
-        b.box((s0, low, z - 0.08), (s1, high, z), wall, bevel=0, repeat=1.7)
+        b.box((s0, low - 0.05, z - 0.08), (s1, high, z), wall, bevel=0, repeat=1.7)
     b.box((-x, high, z - 0.08), (x, top, z), wall, bevel=0, repeat=1.7)
     b.patch((-x + 0.05, 0.2, z - 0.7), (2 * x - 0.1, 0, 0), (0, top - 0.3, 0), dark)
     for k in range(5):
@@ -192,7 +192,7 @@ def kiosk(kit: Kit, b: Builder, size: Size) -> Mesh:
         tall = kit.uniform(0.12, 0.3)
         b.box((at, low + 0.02, z - 0.5), (at + 0.2, low + tall, z - 0.36), tone, bevel=0)
     b.box(
-        (-half - 0.05, low - 0.04, z - 0.55), (half + 0.05, low + 0.02, z + 0.24), trim, bevel=0.006
+        (-half + 0.01, low - 0.04, z - 0.55), (half - 0.01, low + 0.02, z + 0.24), trim, bevel=0.006
     )
     for s in (-x, x):
         b.box((s - 0.04, 0.12, z - 0.04), (s + 0.04, top, z + 0.03), trim)
