@@ -228,6 +228,7 @@ def test_longcat_continues_from_thirteen_frames(place):
     assert log[2][:3] == ("vc", 93, 13)
     assert log[2][3]["prompt"] == LEFT
     assert log[2][3]["enhance_hf"] is True
+    assert log[2][3]["negative_prompt"] == "no blur"
     assert [len(c.frames) for c in chunks] == [1, 92, 80]
     # The clip repeats what it is given; only what follows is new.
     assert not (chunks[1].frames == 60).all(axis=(1, 2, 3)).any()
@@ -357,6 +358,16 @@ def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     # Frame i is seen from pose i: the first is the image, not the engine's copy of it.
     levels = np.concatenate([c.frames for c in chunks])[:, 0, 0, 0]
     assert levels.tolist() == [60, *range(1, 69)]
+
+
+def test_constants_are_read_out_of_scripts(tmp_path):
+    from worldenv.worlds.models.adapter import literal
+
+    file = tmp_path / "script.py"
+    file.write_text("import nothing_there\n\ndef main():\n    words = 'a ' 'b'\n")
+    assert literal(str(file), "words") == "a b"
+    with pytest.raises(Unsupported, match="sets no other"):
+        literal(str(file), "other")
 
 
 def test_an_image_of_another_shape_is_cropped_about_its_centre(place):

@@ -5,6 +5,7 @@ Only the standard library and numpy at module level; the rest is the model's.
 
 from __future__ import annotations
 
+import ast
 import os
 import random
 import sys
@@ -27,6 +28,7 @@ __all__ = [
     "enter",
     "fitted",
     "frames_of",
+    "literal",
     "one_rank",
     "places",
     "seed_all",
@@ -69,6 +71,28 @@ def enter(repo: str, weights: str) -> None:
     if repo not in sys.path:
         sys.path.insert(0, repo)
     os.chdir(weights)
+
+
+def literal(file: str, name: str) -> Any:
+    """Return the plain value that a Python file of the official code gives to a name.
+
+    For constants of scripts that cannot be imported.
+
+    Args:
+        file: The file.
+        name: The name, at any depth; its first assignment counts.
+
+    Raises:
+        Unsupported: the file gives it none.
+    """
+    with open(file, encoding="utf-8") as script:
+        tree = ast.parse(script.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id == name:
+                    return ast.literal_eval(node.value)
+    raise Unsupported(f"{file} sets no {name}; check out the commit that the recipe names")
 
 
 def weights_file(weights: str, *parts: str) -> str:

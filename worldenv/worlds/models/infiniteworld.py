@@ -14,6 +14,7 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
+    literal,
     places,
     seed_all,
     settle,
@@ -31,14 +32,6 @@ SIZE = (896, 448)
 CHUNK = 80
 GROUP = 4
 """Frames of one latent, over which the model pools its ids."""
-NEGATIVE = (
-    "many cars, crowds, Vivid hues, overexposed, static, blurry details, subtitles, style, work, "
-    "artwork, image, still, overall grayish, worst quality, low quality, JPEG compression "
-    "artifacts, ugly, incomplete, extra fingers, poorly drawn hands, poorly drawn faces, deformed, "
-    "disfigured, deformed limbs, fused fingers, motionless image, cluttered background, three "
-    "legs, crowded background, walking backwards."
-)
-"""What the authors' script forbids, word for word: the model was shown it."""
 # The model knows directions, not speeds: half a degree and a sixtieth of a metre a frame, 15
 # degrees and half a metre a second.
 _DEGREES, _METRES = 0.5, 1 / 60
@@ -125,7 +118,7 @@ MODEL = Model(
     options={"steps": 30, "guidance": 5.0, "shift": 7.0, "history": 0},
     # The model compresses all frames it is given; fewer are the only way to make it forget.
     context={"full": {"history": 0}, "sliding": {"history": 81}},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 
@@ -142,7 +135,8 @@ class Chunks(ModelWorld):
 
     Args:
         options: Options of the model that differ from its defaults.
-        load: Returns the official autoencoder, text encoder, scheduler and transformer.
+        load: Returns the official autoencoder, text encoder, scheduler, transformer, and the text
+            that the official script forbids.
     """
 
     def __init__(self, options: Mapping[str, Any], load: Callable[[], Any]) -> None:
@@ -171,7 +165,7 @@ class Chunks(ModelWorld):
 
         if prompt is not None:
             self._scene = prompt
-        vae, text, scheduler, transformer = self._parts
+        vae, text, scheduler, transformer, forbidden = self._parts
         chosen = {**MODEL.options, **self.options}
         device = next(transformer.parameters()).device
         # The ids of the chunk begin with that of the last frame there is.
@@ -194,7 +188,7 @@ class Chunks(ModelWorld):
                 z_size=torch.Size(size),
                 prompts=[self._scene or ""],
                 guidance_scale=chosen["guidance"],
-                negative_prompts=[NEGATIVE],
+                negative_prompts=[forbidden],
                 device=device,
                 additional_args={"image_cond": latents, **ids},
             )
@@ -251,6 +245,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         for name in ("pos_embed_temporal", "pos_embed"):
             state.pop(name, None)
         transformer.load_state_dict(state, strict=False)
-        return vae, text, scheduler, transformer.eval().to(device)
+        forbidden = literal(f"{repo}/scripts/infworld_inference.py", "NEGATIVE_PROMPT")
+        return vae, text, scheduler, transformer.eval().to(device), forbidden
 
     return Chunks(options, load)

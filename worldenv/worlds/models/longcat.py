@@ -13,6 +13,7 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     fitted,
+    literal,
     one_rank,
     places,
     settle,
@@ -30,14 +31,6 @@ SIZE = (832, 480)
 CLIP = 93
 OVERLAP = 13
 CHUNK = CLIP - OVERLAP
-# What the authors' demos forbid, word for word: the model was shown it.
-NEGATIVE = (
-    "Bright tones, overexposed, static, blurred details, subtitles, style, works, paintings, "
-    "images, static, overall gray, worst quality, low quality, JPEG compression residue, ugly, "
-    "incomplete, extra fingers, poorly drawn hands, poorly drawn faces, deformed, disfigured, "
-    "misshapen limbs, fused fingers, still picture, messy background, three legs, many people in "
-    "the background, walking backwards"
-)
 # 30 degrees and one metre a clip: slow, as a caption held for five seconds asks for.
 _QUANTUM = nominal(CHUNK, 30.0, 1.0)
 
@@ -94,13 +87,15 @@ class Continued(ModelWorld):
 
     Args:
         options: Options of the model that differ from its defaults.
-        load: Loads the official pipeline; called at the first reset.
+        load: Returns the official pipeline and the text that the official demo forbids; called at
+            the first reset.
     """
 
-    def __init__(self, options: Mapping[str, Any], load: Callable[[], Any]) -> None:
+    def __init__(self, options: Mapping[str, Any], load: Callable[[], tuple[Any, str]]) -> None:
         super().__init__(MODEL, options)
         self._load = load
         self._pipeline: Any = None
+        self._forbidden = ""
         self._generator: Any = None
         self._clip: np.ndarray | None = None
         self._scene: str | None = None
@@ -111,7 +106,7 @@ class Continued(ModelWorld):
 
         image = start_image(start, self.spec)
         if self._pipeline is None:
-            self._pipeline = self._load()
+            self._pipeline, self._forbidden = self._load()
         # One generator runs through all clips, as in the authors' demo.
         self._generator = torch.Generator(device=self._pipeline.device)
         self._generator.manual_seed(seed)
@@ -128,7 +123,7 @@ class Continued(ModelWorld):
         chosen = settings(self.options)
         shared = {
             "prompt": SENTENCES.prompt(native["captions"][-1], self._scene),
-            "negative_prompt": None if chosen["distilled"] else NEGATIVE,
+            "negative_prompt": None if chosen["distilled"] else self._forbidden,
             "resolution": "480p",
             "num_frames": CLIP,
             "num_inference_steps": chosen["steps"],
@@ -171,7 +166,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
     repo, weights = places(repo, weights)
     chosen = settings(options)
 
-    def load() -> Any:
+    def load() -> tuple[Any, str]:
         folder = weights_file(weights, "LongCat-Video")
         enter(repo, weights)
         one_rank()
@@ -206,6 +201,6 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
             pipeline.dit.load_lora(lora, "cfg_step_lora")
             pipeline.dit.enable_loras(["cfg_step_lora"])
         pipeline.to("cuda" if torch.cuda.is_available() else "cpu")
-        return pipeline
+        return pipeline, literal(f"{repo}/run_demo_interactive_video.py", "negative_prompt")
 
     return Continued(options, load)

@@ -152,8 +152,8 @@ def _scaled(steps: tuple[tuple[int, int], ...], size: float) -> tuple[tuple[floa
     )
 
 
-# The three numbers after the words stay at their means in the authors' caption.txt, which the
-# model was shown; captions without them are the authors' simpler way.
+# The three numbers that may follow the words are left out, which the authors name as the simpler
+# way; no scale of theirs is known.
 _CONTROL = KeyCaptions(
     SPEC, "This video depicts a city walk scene with a first-person view (FPV).", _WALKS, _LOOKS
 )
@@ -169,7 +169,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 5.0, "shift": 3.0},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 

@@ -86,7 +86,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 4, "shift": 7.0},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 
