@@ -148,9 +148,9 @@ class Broken(Ring):
             self.first[:] = chunk.frames[-1]
         if self.fault == "writes into poses":
             given[:] = np.eye(4)
-        if self.fault == "rounds":
+        if self.fault == "goes astray":
             poses = np.array(poses)
-            poses[:, 0, 3] += 0.01
+            poses[:, 0, 3] += 0.5
             return Chunk(chunk.frames, poses)
         if self.fault == "breaks":
             raise RuntimeError("CUDA error")
@@ -168,7 +168,7 @@ FAULTS = {
     "writes into frames": ("buffers", {}, "return copies"),
     "writes into poses": ("buffers", {}, "work on a copy"),
     "wrong sign": ("path", {}, "YAW_LEFT ends with yaw right"),
-    "rounds": ("path", {}, "0.01 m of asked, but pose_exactness is 'exact'"),
+    "goes astray": ("path", {}, "0.5 m of asked: more than a chunk of its own motion"),
     "takes prompts": ("prompt", {}, "was taken but"),
     "breaks": ("steps", {}, "RuntimeError: CUDA error"),
 }

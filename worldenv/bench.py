@@ -103,7 +103,7 @@ def run(
         # What cannot be made leaves no folder behind.
         stage.world("")
         held.enter_context(hold(folder, shard))
-        claim(folder, settings.to_dict())
+        claim(folder, {**settings.to_dict(), "world": stage.world_name})
         # Other shards may be at work: only a run that is alone can tell what is abandoned.
         if shard is None:
             sweep(folder)

@@ -38,7 +38,7 @@ class Entry:
     def frames(self) -> str:
         """New frames of the first and of later steps."""
         if self.spec is None:
-            return "as recorded"
+            return "-"
         if self.spec.drive == "plan" and self.spec.state == "whole":
             return "whole path"
         first, later = self.spec.first_chunk, self.spec.chunk
@@ -48,7 +48,7 @@ class Entry:
     def degrees(self) -> str:
         """Degrees that one step turns at the default speed."""
         spec = self.spec
-        if spec is None or "YAW_RIGHT" not in spec.primitives:
+        if spec is None or spec.state == "whole" or "YAW_RIGHT" not in spec.primitives:
             return "-"
         return f"{spec.quantum.get('YAW_RIGHT', 1.0) * spec.chunk:g}"
 

@@ -1,16 +1,18 @@
-"""The command line: bench, score, report, collect, explain, worlds, check-world, suites, doctor."""
+"""The command line; ``cli_worlds`` holds the commands about worlds."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
+from worldenv import cli_worlds
 from worldenv.report.console import (
     console,
     errors,
@@ -31,6 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+cli_worlds.add_to(app)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
@@ -121,6 +124,7 @@ def bench(
 ) -> None:
     """Walk benchmark paths through a world, score memory at every revisit, leave a report."""
     from worldenv import bench as runner
+    from worldenv.serve import parse_options
 
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
@@ -254,66 +258,50 @@ def explain(
     console.print(f"Page: {escape(str(explanation.page))}", soft_wrap=True)
 
 
-@app.command()
-def worlds() -> None:
-    """List the worlds: how each is driven, its licence, and what it still needs here."""
-    from worldenv.catalogue import entries
-
-    table = RichTable(
-        "id", "asked by", "size", "fps", "drive", "state", "frames a step", "degrees", "licence",
-        "here",
-    )  # fmt: skip
-    for entry in entries():
-        spec = entry.spec
-        facts = ["-"] * 4
-        if spec is not None:
-            facts = ["{}x{}".format(*spec.size), f"{spec.fps:g}", spec.drive, spec.state]
-        cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
-        table.add_row(*map(escape, [*cells, entry.licence, entry.readiness]))
-    console.print(table)
-    console.print(
-        "degrees: what a step turns by default. Every model can be walked without weights: "
-        "--world-option stand_in=true.\nYour own: --world file.py:factory or "
-        "--world module:factory; 'worldenv check-world' examines it."
-    )
+suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
+app.add_typer(suites, name="suites", invoke_without_command=True)
 
 
-@app.command("check-world")
-def check_world(
-    world: Annotated[str, typer.Argument(metavar="WORLD", help="Id, module:factory or file.py.")],
-    world_option: WorldOption = None,
-    frames: Annotated[int, typer.Option(help="New frames of a walk, at least.")] = 16,
-) -> None:
-    """Check that a world keeps the contract and does what its spec says."""
-    from worldenv.conformance import examine_world
-    from worldenv.worlds import load_world
-
-    options = parse_options(world_option or [])
-    table = RichTable("check", "result", "what was seen")
-    colours = {"ok": "green", "note": "yellow", "problem": "red"}
-    problems = 0
-    for finding in examine_world(lambda: load_world(world, **options), frames=frames):
-        state = f"[{colours[finding.state]}]{finding.state}[/]"
-        table.add_row(finding.check, state, escape(finding.note))
-        problems += finding.state == "problem"
-    console.print(table)
-    if problems:
-        errors.print(f"[red]{problems} problem(s)[/] in {escape(world)}", soft_wrap=True)
-        sys.exit(1)
+@suites.callback(invoke_without_command=True)
+def suites_default(context: typer.Context) -> None:
+    """List the built-in suites, or show one's cases."""
+    if context.invoked_subcommand is None:
+        list_suites()
 
 
-@app.command()
-def suites() -> None:
+@suites.command("list")
+def list_suites() -> None:
     """List the built-in suites with their cases and scripts."""
     from worldenv.case import load_suite
     from worldenv.worlds.reference.cases import SUITES
 
-    table = RichTable("suite", "cases", "items", "scripts")
+    table = RichTable("suite", "cases", "items", "categories", "scripts")
     for name in SUITES:
         suite = load_suite(name)
         scripts = sorted({item.script.split(":")[1] for item in suite})
-        table.add_row(name, str(len(suite.cases)), str(len(suite)), ", ".join(scripts))
+        counts = Counter(case.category for case in suite.cases.values())
+        kinds = ", ".join(f"{category} {count}" for category, count in counts.items())
+        table.add_row(name, str(len(suite.cases)), str(len(suite)), kinds, ", ".join(scripts))
     console.print(table)
+
+
+@suites.command("show")
+def show_suite(
+    suite: Annotated[str, typer.Argument(help="Suite id.")],
+    case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
+    cases: Annotated[int | None, typer.Option("--cases", help="Only the first N cases.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="HTML file; without: SUITE.html here.")
+    ] = None,
+) -> None:
+    """Draw a contact sheet: the first view of every case, its targets outlined."""
+    from worldenv.case import load_suite
+    from worldenv.report.sheet import write_sheet
+
+    chosen = load_suite(suite).select(case or cases)
+    with progress_bar({suite: len(chosen.cases)}, "views") as advance:
+        path = write_sheet(chosen, out or Path(f"{suite}.html"), lambda name: advance(name, 1))
+    console.print(f"Contact sheet: {escape(str(path))}", soft_wrap=True)
 
 
 @app.command()
@@ -329,28 +317,6 @@ def doctor() -> None:
     console.print(table)
     if any(f.state == "problem" for f in findings):
         sys.exit(1)
-
-
-def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
-    """Return key=value texts as a dict; values are JSON where they can be, else text.
-
-    Raises:
-        WorldEnvError: a text has no ``=``.
-    """
-    import json
-
-    options = {}
-    for pair in pairs:
-        key, separator, text = pair.partition("=")
-        if not separator or not key:
-            raise WorldEnvError(
-                f"--world-option {pair!r} has no value; expected key=value, e.g. fov=90."
-            )
-        try:
-            options[key] = json.loads(text)
-        except ValueError:
-            options[key] = text
-    return options
 
 
 def parse_shard(text: str | None) -> tuple[int, int] | None:

@@ -6,9 +6,8 @@ This module is packed into the world server (see ``world``).
 import queue
 import sys
 import threading
-import time
 import traceback
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from worldenv.ranks import RankDied, Ranks
 from worldenv.wire import (
@@ -20,9 +19,9 @@ from worldenv.wire import (
     read_text,
     read_whole,
 )
-from worldenv.world import Chunk, GenerationFailed, Unsupported, World, WorldEnvError, check_chunk
+from worldenv.world import Chunk, GenerationFailed, Unsupported, World, check_chunk
 
-__all__ = ["Driver", "Inference", "Job"]
+__all__ = ["Driver", "Inference", "read_numbers", "say"]
 
 _MOST_SNAPSHOTS = 1024
 
@@ -96,34 +95,8 @@ def read_numbers(message: Message) -> List[int]:
     return numbers
 
 
-class Job:
-    """A message that the world follows, and what came of it.
-
-    Attributes:
-        raw: The message as it came, for the other ranks.
-        message: The same, read.
-        done: Set when it is over.
-        chunk: What it gave.
-        error: What it raised.
-        began: When it was handed in, by ``time.monotonic``.
-        progress: What the world last said of it: (fraction or None, text).
-    """
-
-    def __init__(self, raw: bytes, message: Message) -> None:
-        self.raw = raw
-        self.message = message
-        self.done = threading.Event()
-        self.chunk: Optional[Chunk] = None
-        self.error: Optional[BaseException] = None
-        self.began = time.monotonic()
-        self.progress: Tuple[Optional[float], str] = (None, "")
-
-
 class Inference:
-    """A thread that makes the world, then follows one job after the other.
-
-    A world that has an attribute ``progress`` finds there a function (fraction done or None, text)
-    to call while it works.
+    """The thread of the world: it makes it, then does one task after the other.
 
     Args:
         make: Returns the world; called in the thread, where a model may bind its device.
@@ -137,11 +110,10 @@ class Inference:
         self._make = make
         self._ranks = ranks
         self._fail = fail
-        self._jobs: "queue.SimpleQueue[Optional[Job]]" = queue.SimpleQueue()
+        self._tasks: "queue.SimpleQueue[Optional[Callable[[], None]]]" = queue.SimpleQueue()
         self._ready = threading.Event()
         self._driver: Optional[Driver] = None
         self._error: Optional[BaseException] = None
-        self._job: Optional[Job] = None
         self._thread = threading.Thread(target=self._work, name="world", daemon=True)
         self._thread.start()
 
@@ -157,54 +129,36 @@ class Inference:
             raise self._error
         return self._driver
 
-    def submit(self, raw: bytes, message: Message) -> Job:
-        """Hand in a message."""
-        job = Job(raw, message)
-        self._jobs.put(job)
-        return job
+    def submit(self, task: Callable[[], None]) -> threading.Event:
+        """Do a task in the world's thread; the event is set when it is over."""
+        done = threading.Event()
 
-    def stop(self, timeout: float) -> bool:
-        """Close the world and end the thread; return whether that was done in time."""
-        self._jobs.put(None)
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
-
-    def _work(self) -> None:
-        try:
-            self._driver = Driver(self._make())
-            world = self._driver.world
-            if hasattr(world, "progress"):
-                world.progress = self._report
-            if self._ranks is not None:
-                self._ranks.ready()
-        except BaseException as error:  # a model may raise anything; the server says it
-            self._error = error
-            self._ready.set()
-            return
-        self._ready.set()
-        while True:
-            job = self._jobs.get()
-            if job is None:
-                break
-            self._job = job
+        def run() -> None:
             try:
-                job.chunk = self._follow(job)
-            except WorldEnvError as error:
-                job.error = error
-            except BaseException as error:  # a model may raise anything; the server goes on
-                traceback.print_exc()
-                job.error = error
-            job.done.set()
-        world.close()
+                task()
+            finally:
+                done.set()
 
-    def _follow(self, job: Job) -> Optional[Chunk]:
+        self._tasks.put(run)
+        return done
+
+    def follow(self, raw: bytes, message: Message) -> Optional[Chunk]:
+        """Do what a message says, on every rank; to be called in the world's thread.
+
+        Args:
+            raw: The message as it came, for the other ranks.
+            message: The same, read.
+
+        Raises:
+            Exception: whatever the world raises.
+        """
         assert self._driver is not None
         if self._ranks is None:
-            return self._driver.run(job.message)
+            return self._driver.run(message)
         try:
-            self._ranks.tell(job.raw)
+            self._ranks.tell(raw)
             try:
-                chunk = self._driver.run(job.message)
+                chunk = self._driver.run(message)
             finally:
                 others = self._ranks.answers()
         except RankDied as error:
@@ -214,10 +168,31 @@ class Inference:
             raise GenerationFailed("rank {} failed: {}".format(rank, text))
         return chunk
 
-    def _report(self, fraction: Optional[float] = None, text: str = "") -> None:
-        if self._job is not None:
-            known = fraction is not None and 0 <= float(fraction) <= 1
-            self._job.progress = (float(fraction or 0.0) if known else None, str(text)[:200])
+    def stop(self, timeout: float) -> bool:
+        """Close the world and end the thread; return whether that was done in time."""
+        self._tasks.put(None)
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _work(self) -> None:
+        try:
+            self._driver = Driver(self._make())
+            if self._ranks is not None:
+                self._ranks.ready()
+        except BaseException as error:  # a model may raise anything; the server says it
+            self._error = error
+            self._ready.set()
+            return
+        self._ready.set()
+        while True:
+            task = self._tasks.get()
+            if task is None:
+                break
+            try:
+                task()
+            except BaseException:  # a session that breaks must not end the world
+                traceback.print_exc()
+        self._driver.world.close()
 
 
 def say(text: str) -> None:

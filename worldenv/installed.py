@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -25,7 +26,6 @@ __all__ = [
     "InvalidSetup",
     "Launch",
     "ServerProcess",
-    "forget",
     "home",
     "require",
     "save",
@@ -175,11 +175,6 @@ def save(world: str, launch: Launch) -> Path:
     return file
 
 
-def forget(world: str) -> None:
-    """Remove what ``save`` kept, if anything."""
-    _file(world).unlink(missing_ok=True)
-
-
 class ServerProcess:
     """A server that this process started; it ends with this process.
 
@@ -224,6 +219,8 @@ class ServerProcess:
 
     def last_words(self) -> str:
         """Return the end of its log, and where the whole of it is kept."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(1.0)
         try:
             data = self.log.read_bytes()
         except OSError:
@@ -235,14 +232,18 @@ class ServerProcess:
         how = "" if code is None else f" (exit code {code})"
         return f"Its log{how}, whole in {kept}, ends:\n{tail}"
 
-    def stop(self) -> None:
-        """End it, by force where asking does not help; may be called twice."""
+    def stop(self, patience: float = _STOP_SECONDS) -> None:
+        """End it, by force where asking does not help; may be called twice.
+
+        Args:
+            patience: Seconds that asking may take.
+        """
         if self._process.stdin is not None:
             self._process.stdin.close()
         if self.alive:
             self._process.terminate()
             try:
-                self._process.wait(_STOP_SECONDS)
+                self._process.wait(patience)
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()

@@ -7,16 +7,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from worldenv.vendored.websockets.exceptions import (
-    ConnectionClosed,
-    InvalidHandshake,
-    InvalidStatus,
-    InvalidURI,
-)
-from worldenv.vendored.websockets.sync.client import ClientConnection, connect
+from worldenv.channel import Channel, ChannelClosed
+from worldenv.vendored.websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from worldenv.wire import (
     PROTOCOL,
     Limits,
+    Memo,
     Message,
     WireError,
     decode,
@@ -34,7 +30,6 @@ Progress = Callable[[float, "float | None", str], None]
 
 _HELLO = Limits(1 << 20)
 _OPEN_SECONDS = 10.0
-_LOOK_SECONDS = 0.5
 
 
 class ServerLost(GenerationFailed):
@@ -45,37 +40,18 @@ class ServerBusy(GenerationFailed):
     """Another client has the world, and this one was not to wait."""
 
 
-def read_address(address: str) -> str:
+def read_address(address: Any) -> str:
     """Return an address as ``ws://host:port``.
 
     Raises:
         Unsupported: it is something else.
     """
-    text = address if "://" in address else f"ws://{address}"
+    text = str(address) if "://" in str(address) else f"ws://{address}"
     scheme, _, rest = text.partition("://")
-    if scheme not in ("ws", "wss") or not rest or any(c.isspace() for c in rest) or "@" in rest:
+    bad = not rest or any(c.isspace() for c in rest) or "@" in rest
+    if scheme not in ("ws", "wss") or bad:
         raise Unsupported(f"{address!r} is no address of a server; expected ws://host:port")
     return text
-
-
-class _Connection(ClientConnection):
-    """Knows when it last heard anything, also within a long message."""
-
-    recv_bufsize = 1 << 20
-
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        self.heard = time.monotonic()
-        super().__init__(*arguments, **keywords)
-
-    def recv_events(self) -> None:
-        receive = self.protocol.receive_data
-
-        def listen(data: bytes) -> None:
-            self.heard = time.monotonic()
-            receive(data)
-
-        self.protocol.receive_data = listen  # type: ignore[method-assign]
-        super().recv_events()
 
 
 class Line:
@@ -91,34 +67,23 @@ class Line:
         spec: The world's spec.
         snapshots: Whether the world keeps snapshots.
         device: What the world runs on, as it says itself.
+        options: What the world was made with, as its server says.
 
     Raises:
-        ServerLost: there is no server, or it refuses.
-        WireError: it speaks another version.
+        ServerLost: there is no server, or it refuses, or speaks another version.
     """
 
     def __init__(self, address: str, token: str | None, silence: float) -> None:
         self.address = read_address(address)
         self._silence = silence
         self._limits = _HELLO
+        self._memo = Memo()
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         try:
-            self._connection = connect(
-                self.address,
-                compression=None,
-                max_size=_HELLO.message,
-                max_queue=64,
-                additional_headers=headers,
-                user_agent_header=None,
-                proxy=None,
-                open_timeout=min(_OPEN_SECONDS, silence),
-                ping_interval=None,
-                close_timeout=1,
-                create_connection=_Connection,
-            )
+            self._channel = Channel(self.address, headers, min(_OPEN_SECONDS, silence), silence)
         except InvalidStatus as error:
             raise ServerLost(self._refusal(error.response.status_code)) from None
-        except (OSError, TimeoutError, InvalidHandshake, InvalidURI, EOFError) as error:
+        except (OSError, InvalidHandshake, InvalidURI, ValueError) as error:
             raise ServerLost(
                 f"there is no world server at {self.address} ({type(error).__name__}: {error}); "
                 "start one with 'worldenv serve'"
@@ -128,12 +93,13 @@ class Line:
             self.spec: WorldSpec = read_spec(welcome.fields.get("spec"))
         except WireError as error:
             self.drop()
-            raise ServerLost(f"{self.address} is no world server that can be used: {error}") from None
+            raise ServerLost(f"{self.address} cannot be used: {error}") from None
         self.snapshots = welcome.fields.get("snapshots") is True
         device = welcome.fields.get("device")
         self.device = device if isinstance(device, str) else "unknown"
+        options = welcome.fields.get("options")
+        self.options: dict[str, Any] = options if isinstance(options, dict) else {}
         self._limits = reply_limits(self.spec)
-        self._connection.protocol.max_size = self._limits.message
 
     def _refusal(self, status: int) -> str:
         if status == 401:
@@ -170,9 +136,7 @@ class Line:
             if progress is not None:
                 progress(time.monotonic() - began, None, f"{place} in the queue")
 
-    def ask(
-        self, pieces: list[Any], answer: str, progress: Progress | None = None
-    ) -> Message:
+    def ask(self, pieces: list[Any], answer: str, progress: Progress | None = None) -> Message:
         """Send a message and return its answer, however long the server works on it.
 
         Args:
@@ -203,58 +167,49 @@ class Line:
 
     def drop(self) -> None:
         """Cut the connection."""
-        self._connection.close_socket()
+        self._channel.close()
 
     def _send(self, pieces: list[Any]) -> None:
-        # A server that does not read would block us for ever.
-        self._connection.socket.settimeout(None)
         try:
-            self._connection.send(pieces if len(pieces) > 1 else pieces[0])
-        except ConnectionClosed as error:
-            raise self._lost(error) from None
+            self._channel.send(pieces)
+        except OSError:
+            # What the server said last tells more than that it no longer reads.
+            try:
+                while True:
+                    self._receive()
+            except ServerLost as error:
+                raise error from None
 
     def _receive(self) -> Message:
         """Return the next message, an error that it holds raised."""
-        connection = self._connection
-        asked = time.monotonic()
-        while True:
-            left = max(asked, connection.heard) + self._silence - time.monotonic()
-            try:
-                raw = connection.recv(max(0.0, min(left, _LOOK_SECONDS)))
-                break
-            except TimeoutError:
-                if left <= 0:
-                    self.drop()
-                    raise ServerLost(
-                        f"{self.address} has said nothing for {self._silence:g} s; it hangs or the "
-                        "network is down"
-                    ) from None
-            except ConnectionClosed as error:
-                raise self._lost(error) from None
         try:
-            message = decode(raw, self._limits)
-        except WireError as error:
-            self.drop()
-            raise ServerLost(f"{self.address} answers what makes no sense: {error}") from None
+            raw = self._channel.receive(self._limits.message)
+            message = decode(raw, self._limits, self._memo)
+        except ChannelClosed as error:
+            raise self._lost(str(error)) from None
+        except TimeoutError:
+            raise self._gone(
+                f"has said nothing for {self._silence:g} s; it hangs, or the network is down"
+            ) from None
+        except OSError as error:
+            raise self._lost(str(error) if error.errno is None else "") from None
+        except (ValueError, WireError) as error:
+            raise self._gone(f"answers what makes no sense: {error}") from None
         if message.kind == "error":
             raise read_error(message.fields)
         return message
 
-    def _lost(self, error: ConnectionClosed) -> ServerLost:
-        self.drop()
-        said = error.rcvd
-        if said is not None and said.reason:
-            return ServerLost(f"{self.address} ended the session: {said.reason}")
-        return ServerLost(
-            f"the connection to {self.address} broke while the world was in use; the server died "
-            "or was ended"
-        )
+    def _lost(self, reason: str) -> ServerLost:
+        if reason:
+            return self._gone(f"ended the session: {reason}")
+        return self._gone("broke the connection while it was in use; it died or was ended")
 
     def _wrong(self, expected: str, message: Message) -> ServerLost:
+        return self._gone(f"answers {message.kind[:40]!r} where {expected!r} was expected")
+
+    def _gone(self, what: str) -> ServerLost:
         self.drop()
-        return ServerLost(
-            f"{self.address} answers {message.kind[:40]!r} where {expected!r} was expected"
-        )
+        return ServerLost(f"{self.address} {what}")
 
 
 def _said(message: Message) -> tuple[float, float | None, str]:

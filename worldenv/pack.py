@@ -56,9 +56,7 @@ def export(file: str | Path, adapter: str = "") -> Path:
     if adapter.endswith(".py"):
         place, separator, factory = adapter, ":", "make"
     if adapter and (not separator or not re.fullmatch(r"[A-Za-z_]\w*", factory)):
-        raise Unsupported(
-            f"--adapter {adapter!r} is neither module:factory nor file.py:factory"
-        )
+        raise Unsupported(f"--adapter {adapter!r} is neither module:factory nor file.py:factory")
     try:
         if place.endswith(".py"):
             contents["worldenv_adapter.py"] = Path(place).read_bytes()
@@ -68,7 +66,8 @@ def export(file: str | Path, adapter: str = "") -> Path:
         draft = target.with_name(f".{target.name}.{os.getpid()}")
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(contents):
-                archive.writestr(zipfile.ZipInfo(name, _DATE), contents[name])
+                info = zipfile.ZipInfo(name, _DATE)
+                archive.writestr(info, contents[name], zipfile.ZIP_DEFLATED)
         os.replace(draft, target)
     except OSError as error:
         raise WorldEnvError(f"{file} cannot be written: {error}") from error

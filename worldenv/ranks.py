@@ -8,6 +8,7 @@ own affair. A rank that dies ends the whole group.
 This module is packed into the world server (see ``world``).
 """
 
+import contextlib
 import json
 import os
 import queue
@@ -129,7 +130,8 @@ class Ranks:
         """End every rank, by force where asking does not help."""
         self._closed = True
         for rank in self._ranks:
-            rank.to.close()
+            with contextlib.suppress(OSError):  # it is gone, and left something unread
+                rank.to.close()
         end = time.monotonic() + 3
         for rank in self._ranks:
             try:

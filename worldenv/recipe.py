@@ -155,7 +155,9 @@ def read_recipe(text: str, name: str) -> Recipe:
     except ValidationError as error:
         first: Mapping[str, Any] = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise InvalidRecipe(f"The recipe of {name} is wrong at {where!r}: {first['msg']}") from error
+        raise InvalidRecipe(
+            f"The recipe of {name} is wrong at {where!r}: {first['msg']}"
+        ) from error
 
 
 def recipe_names() -> tuple[str, ...]:

@@ -21,6 +21,8 @@ CONTROLS: dict[str, dict[str, float]] = {
 
 REFERENCE = "Reference-v0"
 
+REMOTE = "Remote-v0"
+
 
 @dataclass(frozen=True)
 class Episode:
@@ -84,6 +86,19 @@ class Settings:
         return self.world in (REFERENCE, REFERENCE.removesuffix("-v0"))
 
     @property
+    def is_remote(self) -> bool:
+        """Whether the world runs in servers; then its options say where, not what it is."""
+        return self.world in (REMOTE, REMOTE.removesuffix("-v0"))
+
+    @property
+    def servers(self) -> int:
+        """How many servers the world has, 0 where it has none or starts them itself."""
+        if not self.is_remote:
+            return 0
+        listed = self.world_options.get("addresses") or self.world_options.get("address") or ()
+        return len(listed.split(",") if isinstance(listed, str) else listed)
+
+    @property
     def is_perfect(self) -> bool:
         """Whether the world under test forgets nothing by construction."""
         return self.is_reference and remembers_all(self.world_options)
@@ -97,7 +112,8 @@ class Settings:
         """Return what must be equal for two runs to share a folder."""
         return {
             "world": self.world_name,
-            "world_options": self.world_options,
+            # A server that moved to another port is still the same world.
+            "world_options": {} if self.is_remote else self.world_options,
             "profile": self.profile,
         }
 

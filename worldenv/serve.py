@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -22,7 +23,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from worldenv.camera import WorldEnvError
 from worldenv.inference import Driver, Inference, say
 from worldenv.ranks import PIPES, Ranks, follow
-from worldenv.session import Desk, attend
+from worldenv.session import Desk, attend, keep_alive
 from worldenv.vendored.websockets.sync.server import Server, ServerConnection, serve
 from worldenv.wire import PROTOCOL, Limits, decode, request_limits
 from worldenv.world import Unsupported, World
@@ -100,6 +101,8 @@ class _Server:
         self.desk: Optional[Desk] = None
         options = parse_options(arguments.world_option)
         name = arguments.world
+        # Where the model lies on this machine is nobody's business.
+        self.told = {k: v for k, v in options.items() if k not in ("repo", "weights")}
         self.ranks = Ranks(command, arguments.nproc, self.fail) if arguments.nproc > 1 else None
         self.inference = Inference(lambda: load_world(name, **options), self.ranks, self.fail)
 
@@ -132,6 +135,7 @@ class _Server:
     def handle(self, connection: ServerConnection) -> None:
         """Attend to a connection until it ends."""
         assert self.desk is not None
+        keep_alive(connection.socket)
         with self.lock:
             self.connections += 1
         try:
@@ -234,7 +238,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
         if driver is None:
             return _end(server, None)
         spec = driver.world.spec
-        desk = Desk(server.inference, driver, server.ranks, server.fail, chosen.idle)
+        desk = Desk(server.inference, driver, server.ranks, server.fail, chosen.idle, server.told)
         server.desk = desk
         logger = logging.getLogger("worldenv.serve")
         # What clients do wrong is answered to them; the headers would hold the token.
@@ -248,10 +252,10 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 origins=[None],
                 process_request=server.admit,
                 max_size=desk.limits.message,
-                ping_interval=20,
-                ping_timeout=120,
+                ping_interval=None,
                 close_timeout=2,
                 logger=logger,
+                family=socket.AF_INET6 if ":" in chosen.host else socket.AF_INET,
             )
         except OSError as error:
             raise Unsupported(
@@ -297,7 +301,8 @@ def _end(server: _Server, listener: Optional[Server]) -> int:
 
 
 def _watch_input(stop: threading.Event) -> None:
-    while sys.stdin.buffer.read(1):
+    # Not through sys.stdin, whose lock must not be held when the interpreter ends.
+    while os.read(0, 4096):
         pass
     stop.set()
     # A model that holds the interpreter cannot keep the process alive for long.

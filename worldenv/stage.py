@@ -49,6 +49,11 @@ def check_workers(settings: Settings, workers: int) -> None:
             "A World object cannot be sent to worker processes; name it as 'file.py:factory', or "
             "use workers=1."
         )
+    if 0 < settings.servers < workers:
+        raise WorldEnvError(
+            f"{workers} workers need as many servers, got {settings.servers}; start more and list "
+            "them in addresses, or use fewer workers."
+        )
 
 
 def perform_all(
@@ -98,10 +103,12 @@ _LAST_SECONDS = 10
 
 
 def default_workers(settings: Settings, episodes: int) -> int:
-    """Return how many processes a run uses unless told: the cores for Reference-v0, else one.
+    """Return how many processes a run uses unless told: one a server, else the cores or one.
 
     A model on a GPU fills it by itself; the reference world leaves other cores idle.
     """
+    if settings.servers:
+        return max(1, min(settings.servers, episodes))
     if not settings.is_reference:
         return 1
     return max(1, min(len(os.sched_getaffinity(0)), episodes, _MOST_WORKERS))
@@ -169,6 +176,15 @@ class Stage:
             self._worlds[control] = self._load(control)
         return self._worlds[control]
 
+    @property
+    def world_name(self) -> str:
+        """Name of the world under test, for records: which a remote one is, and a stand-in."""
+        name, spec = self.settings.world_name, self.world("").spec
+        if self.settings.is_remote:
+            return f"{name} {spec.name}"
+        marked = spec.stand_in and "(stand-in)" not in name
+        return f"{name} (stand-in)" if marked else name
+
     def _load(self, control: str) -> World:
         if control:
             return load_world(REFERENCE, **self.options(control))
@@ -177,7 +193,12 @@ class Stage:
         return self.settings.world
 
     def options(self, control: str) -> dict[str, Any]:
-        """Return the world options of a control: those of the run, with the control's faults."""
+        """Return the world options of a control: those of the run, with the control's faults.
+
+        Those of a remote world are its server's.
+        """
+        if not control and self.settings.is_remote:
+            return dict(getattr(self.world(""), "served", {}))
         if not control:
             return self.settings.world_options
         shared = self.settings.world_options if self.settings.is_reference else {}
@@ -287,10 +308,6 @@ class Stage:
         )
 
     def _identity(self, episode: Episode) -> dict[str, Any]:
-        stand_in = not episode.control and self.world("").spec.stand_in
-        name = self.settings.world_name
-        if stand_in and "(stand-in)" not in name:
-            name += " (stand-in)"
         return {
             "suite": episode.suite,
             "case": episode.item.case.id,
@@ -298,8 +315,8 @@ class Stage:
             "script": episode.item.script,
             "seed": episode.seed,
             "control": episode.control,
-            "world": REFERENCE if episode.control else name,
-            "stand_in": stand_in,
+            "world": REFERENCE if episode.control else self.world_name,
+            "stand_in": not episode.control and self.world("").spec.stand_in,
             "profile": self.settings.profile,
         }
 

@@ -2,22 +2,26 @@
 
 A message is eight bytes (``WE``, protocol version, 0, length of the header), the header, and the
 raw bytes of its arrays, each at a multiple of 16. The header is a msgpack map; its key ``arrays``
-lists name, dtype and shape of every array in order. States of truth are one more array of bytes
-that hold JSON, since the standard library reads and writes JSON much faster than plain Python can
-read msgpack. Nothing is copied while reading: arrays are views of the message.
+describes the arrays in order, as in ``frames:u1:1,256,256,3 poses:f8:1,4,4``. Nothing is copied
+while reading: arrays are views of the message. States of truth are JSON in an array of bytes, since
+the standard library reads JSON much faster than plain Python can read msgpack; the poses of their
+instances, the bulk of them, are an array of numbers of their own.
 
 This module is packed into the world server (see ``world``).
 """
 
+import contextlib
+import itertools
 import json
 import math
+import re
 import struct
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
 
 import numpy as np
 
 from worldenv.camera import CameraPath, InvalidPath, WorldEnvError
-from worldenv.vendored.msgpack.fallback import Packer, Unpacker
+from worldenv.vendored.msgpack import fallback
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -33,6 +37,7 @@ from worldenv.world import (
 __all__ = [
     "PROTOCOL",
     "Limits",
+    "Memo",
     "Message",
     "WireError",
     "WrongIndex",
@@ -52,22 +57,26 @@ __all__ = [
     "write_start",
 ]
 
+# The library has no types.
+_msgpack: Any = fallback
+
 PROTOCOL = 1
 """Version of the format; both ends must have the same."""
 
-DTYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32, "f8": np.float64}
+DTYPES: Dict[str, Any] = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32, "f8": np.float64}
 TRUTH_ARRAYS = {"pose": ("f8", "f4"), "depth": ("f4", "f8"), "ids": ("u2",)}
 
 _HEAD = struct.Struct("<2sBBI")
 _ALIGN = 16
 # Below this a copy costs less than one more frame.
 _SMALL = 1 << 14
-_MOST_ARRAYS = 8
+_MOST_LISTED = 1000
+_ENTRY = re.compile(r"([a-zA-Z.]{1,20}):(u1|u2|f4|f8):([0-9]{1,12}(?:,[0-9]{1,12}){0,3})\Z")
 _MOST_ITEMS = 4096
 _MOST_DEPTH = 16
 _MOST_FRAMES = 1 << 20
 _MOST_TEXT = 1 << 16
-_STATE = "truth.state"
+_STATE, _STATE_POSES = "truth.state", "truth.state.poses"
 
 Arrays = Dict[str, np.ndarray]
 
@@ -92,6 +101,19 @@ class Limits(NamedTuple):
     message: int
     header: int = 1 << 18
     state: int = 0
+
+
+class Memo:
+    """What one end of a connection last wrote or read of states, most of which stand still.
+
+    Attributes:
+        key: What was written, in a copy of our own, or the bytes that were read.
+        value: What came of it.
+    """
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.value: Any = None
 
 
 class Message(NamedTuple):
@@ -121,7 +143,7 @@ def reply_limits(spec: WorldSpec) -> Limits:
     width, height = spec.size
     n = max(spec.chunk, spec.first_chunk, spec.reset_frames)
     # A frame is 3 bytes a pixel, its depth up to 8, its ids 2; a pose twice 128 bytes.
-    state = (1 << 20) + (n << 16) if "state" in spec.truth else 0
+    state = (1 << 20) + (n << 16)
     return Limits(n * (13 * width * height + 256) + state + (1 << 19), state=state)
 
 
@@ -130,6 +152,7 @@ def encode(
     fields: Optional[Mapping[str, Any]] = None,
     arrays: Optional[Mapping[str, np.ndarray]] = None,
     states: Optional[Sequence[Any]] = None,
+    memo: Optional[Memo] = None,
 ) -> List[Any]:
     """Return a message as pieces to be sent one after the other, arrays without a copy.
 
@@ -138,28 +161,28 @@ def encode(
         fields: Plain values.
         arrays: Name -> array of an allowed dtype.
         states: States of truth, one a frame.
+        memo: Of the connection, where it has one.
 
     Raises:
         WireError: a value is not plain, or an array has another dtype.
     """
-    parts: List[Tuple[str, Any, List[int], Any]] = []
-    for name, array in (arrays or {}).items():
-        code = _code(name, array)
-        solid = np.ascontiguousarray(array)
-        parts.append((name, code, list(array.shape), solid.reshape(-1).view(np.uint8).data))
+    named = dict(arrays or {})
     if states is not None:
-        text = _write_states(states)
-        parts.append((_STATE, "u1", [len(text)], text))
-    header = {"kind": kind, "arrays": [part[:3] for part in parts]}
+        named[_STATE], named[_STATE_POSES] = _write_states(states, memo or Memo())
+    entries, parts = [], []
+    for name, array in named.items():
+        entries.append("{}:{}:{}".format(name, _code(name, array), ",".join(map(str, array.shape))))
+        parts.append(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    header: Dict[str, Any] = {"kind": kind, "arrays": " ".join(entries)}
     header.update(fields or {})
     try:
-        packed = Packer(use_bin_type=True).pack(header)
+        packed = _msgpack.Packer(use_bin_type=True).pack(header)
     except (TypeError, ValueError, OverflowError) as error:
         raise WireError("a message of kind {!r} holds {}".format(kind, error)) from error
     pieces: List[Any] = []
     small = _HEAD.pack(b"WE", PROTOCOL, 0, len(packed)) + packed
     end = len(small)
-    for _, _, _, data in parts:
+    for data in parts:
         small += bytes(-end % _ALIGN)
         end += -end % _ALIGN + len(data)
         if len(data) < _SMALL:
@@ -170,12 +193,13 @@ def encode(
     return [*pieces, small] if small else pieces
 
 
-def decode(message: Any, limits: Limits) -> Message:
+def decode(message: Any, limits: Limits, memo: Optional[Memo] = None) -> Message:
     """Return what a message says.
 
     Args:
         message: Its bytes.
         limits: What is accepted.
+        memo: Of the connection, where it has one; then equal states are the same objects.
 
     Raises:
         WireError: anything about it is wrong; nothing beyond the limits was allocated.
@@ -200,11 +224,11 @@ def decode(message: Any, limits: Limits) -> Message:
         raise WireError("a message says that its header has {} bytes".format(length))
     fields = _read_header(bytes(memoryview(message)[_HEAD.size : _HEAD.size + length]))
     kind, listed = fields.pop("kind", None), fields.pop("arrays", None)
-    if not isinstance(kind, str) or not isinstance(listed, list) or len(listed) > _MOST_ARRAYS:
+    if not isinstance(kind, str) or not isinstance(listed, str) or len(listed) > _MOST_LISTED:
         raise WireError("the header of a message lacks kind or arrays")
     arrays: Arrays = {}
     end = _HEAD.size + length
-    for item in listed:
+    for item in listed.split():
         name, dtype, shape = _read_entry(item)
         size = math.prod(shape) * np.dtype(dtype).itemsize
         begin = end + -end % _ALIGN
@@ -212,14 +236,17 @@ def decode(message: Any, limits: Limits) -> Message:
         if name in arrays or end > len(message):
             raise WireError("array {!r} of a message does not fit into it".format(name))
         count = size // np.dtype(dtype).itemsize
-        arrays[name] = np.frombuffer(message, dtype, count, begin).reshape(shape) if count else (
-            np.zeros(shape, dtype)
+        arrays[name] = (
+            np.frombuffer(message, dtype, count, begin).reshape(shape)
+            if count
+            else (np.zeros(shape, dtype))
         )
     if end != len(message):
         raise WireError("a message has {} bytes beyond its arrays".format(len(message) - end))
     states = None
     if _STATE in arrays:
-        states = _read_states(arrays.pop(_STATE), limits)
+        poses = arrays.pop(_STATE_POSES, np.zeros((0, 4, 4)))
+        states = _read_states(arrays.pop(_STATE), poses, limits, memo or Memo())
     return Message(kind, fields, arrays, states)
 
 
@@ -235,7 +262,7 @@ def _code(name: str, array: np.ndarray) -> str:
 
 
 def _read_header(data: bytes) -> Dict[str, Any]:
-    unpacker = Unpacker(
+    unpacker = _msgpack.Unpacker(
         raw=False,
         strict_map_key=False,
         max_buffer_size=len(data),
@@ -281,36 +308,72 @@ def _check_plain(value: Any, depth: int) -> None:
         raise WireError("a message holds a {}".format(type(value).__name__))
 
 
-def _read_entry(item: Any) -> Tuple[str, Type[np.generic], Tuple[int, ...]]:
-    if (
-        not isinstance(item, list)
-        or len(item) != 3
-        or not isinstance(item[0], str)
-        or not isinstance(item[1], str)
-        or item[1] not in DTYPES
-        or not isinstance(item[2], list)
-        or not 1 <= len(item[2]) <= 4
-        or not all(type(n) is int and 0 <= n < 1 << 40 for n in item[2])
-    ):
+def _read_entry(item: str) -> Tuple[str, Any, Tuple[int, ...]]:
+    found = _ENTRY.match(item)
+    if found is None:
         raise WireError("an array of a message is described wrongly")
-    return item[0], DTYPES[item[1]], tuple(item[2])
+    name, code, shape = found.groups()
+    return name, DTYPES[code], tuple(map(int, shape.split(",")))
 
 
-def _write_states(states: Sequence[Any]) -> bytes:
-    """Return states as JSON; frames that share a state share it here and after reading."""
+def _write_states(states: Sequence[Any], memo: Memo) -> Tuple[np.ndarray, np.ndarray]:
+    """Return states as JSON and the poses taken out of it, where null is left.
+
+    Frames that share a state share it here and after reading.
+    """
     places: Dict[int, int] = {}
-    unique: List[Any] = []
+    given: List[Any] = []
     index = []
     for state in states:
         if id(state) not in places:
-            places[id(state)] = len(unique)
-            unique.append(state)
+            places[id(state)] = len(given)
+            given.append(state)
         index.append(places[id(state)])
+    with contextlib.suppress(ValueError):  # an array in a state cannot be compared as a whole
+        if memo.key == (index, given):
+            written: Tuple[np.ndarray, np.ndarray] = memo.value
+            return written
+    poses: List[Any] = []
+    unique = [_without_poses(state, poses) for state in given]
     try:
         text = json.dumps([index, unique], allow_nan=False, default=_number, separators=(",", ":"))
+        numbers = np.array(poses, dtype=np.float64).reshape(-1, 4, 4)
     except (TypeError, ValueError, RecursionError) as error:
         raise WireError("a state of truth is not made of plain values: {}".format(error)) from error
-    return text.encode("utf-8")
+    if not np.isfinite(numbers).all():
+        raise WireError("a state of truth has a pose that is not finite")
+    # A copy, since a world may change what it handed out.
+    memo.key = (index, [_copied(state) for state in given])
+    memo.value = np.frombuffer(text.encode("utf-8"), np.uint8), numbers
+    return np.frombuffer(text.encode("utf-8"), np.uint8), numbers
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_copied(item) for item in value]
+    return value
+
+
+def _without_poses(state: Any, poses: List[Any]) -> Any:
+    """Return a state with its instances' poses moved to the end of ``poses``."""
+    instances = state.get("instances") if isinstance(state, dict) else None
+    if not isinstance(instances, dict):
+        return state
+    bare: Dict[Any, Any] = {}
+    for key, instance in instances.items():
+        pose = instance.get("pose") if isinstance(instance, dict) else None
+        if (
+            type(pose) is list
+            and len(pose) == 4
+            and all(type(row) is list and len(row) == 4 for row in pose)
+            and set(map(type, itertools.chain.from_iterable(pose))) == {float}
+        ):
+            poses.append(pose)
+            instance = {**instance, "pose": None}
+        bare[key] = instance
+    return {**state, "instances": bare}
 
 
 def _number(value: Any) -> Any:
@@ -319,24 +382,36 @@ def _number(value: Any) -> Any:
     raise TypeError("{} is not plain".format(type(value).__name__))
 
 
-def _read_states(data: np.ndarray, limits: Limits) -> Tuple[Any, ...]:
-    if len(data) > limits.state or data.dtype != np.uint8 or data.ndim != 1:
+def _read_states(
+    data: np.ndarray, poses: np.ndarray, limits: Limits, memo: Memo
+) -> Tuple[Any, ...]:
+    if data.dtype != np.uint8 or data.ndim != 1 or poses.dtype != np.float64:
+        raise WireError("the states of a message have another type")
+    if data.nbytes + poses.nbytes > limits.state:
         raise WireError(
             "the states of a message have {} bytes; at most {} are accepted".format(
-                data.size, limits.state
+                data.nbytes + poses.nbytes, limits.state
             )
         )
+    key = (data.tobytes(), poses.tobytes())
+    if memo.key == key:
+        known: Tuple[Any, ...] = memo.value
+        return known
+    if poses.shape[1:] != (4, 4) or not np.isfinite(poses).all():
+        raise WireError("the poses of states must be finite (n, 4, 4)")
     try:
-        index, unique = json.loads(
-            data.tobytes().decode("utf-8"), parse_int=_whole, parse_constant=_refuse
-        )
-        states = [_with_ids(state) for state in unique]
+        index, unique = json.loads(key[0].decode("utf-8"), parse_int=_whole, parse_constant=_refuse)
+        numbers = poses.tolist()[::-1]
+        states = [_whole_state(state, numbers) for state in unique]
+        if numbers:
+            raise WireError("the states of a message have poses left over")
         if not isinstance(index, list) or len(index) > _MOST_FRAMES:
             raise WireError("the states of a message have no index")
         if not all(type(i) is int and 0 <= i < len(states) for i in index):
             raise WireError("the states of a message are indexed wrongly")
-    except (ValueError, TypeError, RecursionError) as error:
+    except (ValueError, TypeError, IndexError, RecursionError) as error:
         raise WireError("the states of a message cannot be read: {}".format(error)) from error
+    memo.key, memo.value = key, tuple(states[i] for i in index)
     return tuple(states[i] for i in index)
 
 
@@ -350,12 +425,15 @@ def _refuse(text: str) -> Any:
     raise ValueError("{} is no number".format(text))
 
 
-def _with_ids(state: Any) -> Any:
-    """Return a state whose instances are keyed by number again; JSON keys are text."""
+def _whole_state(state: Any, poses: List[Any]) -> Any:
+    """Return a state with instances keyed by number, since JSON keys are text, and with poses."""
     if isinstance(state, dict) and isinstance(state.get("instances"), dict):
-        state["instances"] = {
-            int(k) if k.isdecimal() and len(k) < 10 else k: v for k, v in state["instances"].items()
-        }
+        instances: Dict[Any, Any] = {}
+        for key, instance in state["instances"].items():
+            if isinstance(instance, dict) and instance.get("pose", 0) is None:
+                instance["pose"] = poses.pop()
+            instances[int(key) if key.isdecimal() and len(key) < 10 else key] = instance
+        state["instances"] = instances
     return state
 
 
@@ -418,17 +496,21 @@ def read_poses(message: Message, key: str = "poses") -> np.ndarray:
     """
     poses = message.arrays.get(key)
     if poses is None or poses.ndim != 3 or poses.shape[1:] != (4, 4) or not len(poses):
-        raise WireError("{} must be (n, 4, 4), got {}".format(key, np.shape(poses)))
+        raise WireError("{} must be (n, 4, 4), got {}".format(key, _shape(poses)))
     if poses.dtype not in (np.float64, np.float32) or not np.isfinite(poses).all():
         raise WireError("{} must be finite floats".format(key))
     return poses
+
+
+def _shape(array: Optional[np.ndarray]) -> str:
+    return "none" if array is None else str(array.shape)
 
 
 def write_path(path: Optional[CameraPath]) -> Tuple[Dict[str, Any], Arrays]:
     """Return a path as fields and arrays; phases are written as runs."""
     if path is None:
         return {"plan": None}, {}
-    phases = None
+    phases: Optional[List[List[Any]]] = None
     if path.phases is not None:
         phases = []
         for phase in path.phases:
@@ -465,7 +547,7 @@ def read_path(message: Message) -> Optional[CameraPath]:
         raise WireError("the plan of a message is wrong: {}".format(error)) from error
 
 
-def write_chunk(chunk: Chunk, fields: Mapping[str, Any]) -> List[Any]:
+def write_chunk(chunk: Chunk, fields: Mapping[str, Any], memo: Optional[Memo] = None) -> List[Any]:
     """Return a chunk as the pieces of a message of kind ``chunk``.
 
     Raises:
@@ -483,7 +565,7 @@ def write_chunk(chunk: Chunk, fields: Mapping[str, Any]) -> List[Any]:
             raise WireError(
                 "truth has a key {!r}; only pose, depth, ids and state can be sent".format(key)
             )
-    return encode("chunk", {**fields, "truth": truth is not None}, arrays, states)
+    return encode("chunk", {**fields, "truth": truth is not None}, arrays, states, memo)
 
 
 def read_chunk(message: Message) -> Chunk:
@@ -494,7 +576,7 @@ def read_chunk(message: Message) -> Chunk:
     """
     frames, poses = message.arrays.get("frames"), read_poses(message)
     if frames is None or frames.dtype != np.uint8 or frames.ndim != 4 or frames.shape[3] != 3:
-        raise WireError("frames must be uint8 (n, h, w, 3), got {}".format(np.shape(frames)))
+        raise WireError("frames must be uint8 (n, h, w, 3), got {}".format(_shape(frames)))
     n = len(frames)
     if len(poses) != n:
         raise WireError("a chunk has {} poses beside {} frames".format(len(poses), n))
@@ -603,8 +685,3 @@ def read_error(fields: Mapping[str, Any]) -> WorldEnvError:
     error = found.__new__(found)
     Exception.__init__(error, text if isinstance(text, str) and text else "no reason was given")
     return error
-
-
-def joined(pieces: Iterable[Any]) -> bytes:
-    """Return a message's pieces as one text of bytes."""
-    return b"".join(pieces)

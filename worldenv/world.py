@@ -98,7 +98,8 @@ class Chunk(NamedTuple):
             (n, height, width) uint16 instance ids (0 where nothing was hit), and ``state``, a
             sequence of n dicts of plain values. A state holds ``instances``: id -> {category,
             variant, pose}, the instances as they are *shown* in that frame, and ``event``: None or
-            {name, progress}.
+            {name, progress}. Where not all of it is known, ``recorded`` says of which frames it is:
+            key -> bool (n,).
     """
 
     frames: np.ndarray
@@ -363,7 +364,9 @@ def check_chunk(chunk: Chunk, spec: WorldSpec, expected: Optional[int]) -> Chunk
         )
     if not np.isfinite(poses).all():
         raise GenerationFailed("{} returned poses that are not finite".format(spec.name))
-    for key, value in (chunk.truth or {}).items():
+    truth = dict(chunk.truth or {})
+    recorded = truth.pop("recorded", {})
+    for key, value in [*truth.items(), *recorded.items()]:
         if len(value) != n:
             raise GenerationFailed(
                 "{} returned truth[{!r}] for {} frames beside {} frames".format(

@@ -68,8 +68,13 @@ class Subject:
         spec = self.spec
         motion = Motion(spec)
         rest = motion.held(spec.reset_frames)
-        out = motion.primitive(primitive, self.new_frames(steps))
-        return CameraPath(np.concatenate([rest, out]), fps=spec.fps)
+        frames = self.new_frames(steps)
+        moving = frames
+        if primitive in (Primitive.PITCH_UP, Primitive.PITCH_DOWN):
+            # Beyond the zenith up is down.
+            moving = min(frames, int(_STEEPEST / spec.step_of(primitive)))
+        out = [motion.primitive(primitive, moving), motion.held(frames - moving)]
+        return CameraPath(np.concatenate([rest, *out]), fps=spec.fps)
 
     def new_frames(self, steps: int) -> int:
         """Return the new frames of the first ``steps`` steps."""
@@ -115,6 +120,8 @@ class Subject:
         return self._turned[seed]
 
 
+_STEEPEST = 60.0
+"""Degrees that a walk pitches at most."""
 TURNS = (Primitive.YAW_RIGHT, Primitive.PITCH_UP)
 _PAIRS = (
     (Primitive.YAW_RIGHT, Primitive.YAW_LEFT),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import inspect
 import re
@@ -15,9 +16,43 @@ from worldenv.world import UnknownName, World, WorldEnvError, WorldSpec
 
 WORLDS: dict[str, str] = {
     "Reference": "worldenv.worlds.reference:make",
+    "Panorama": "worldenv.worlds.panorama:make",
+    "Recorded": "worldenv.worlds.recorded:make",
     "Remote": "worldenv.worlds.remote:make",
+    "WorldPlay": "worldenv.worlds.models.worldplay:make",
+    "WorldPlayWan": "worldenv.worlds.models.worldplay_wan:make",
+    "MatrixGame2": "worldenv.worlds.models.matrix_game2:make",
+    "MatrixGame3": "worldenv.worlds.models.matrix_game3:make",
+    "MatrixGame35": "worldenv.worlds.models.matrix_game35:make",
+    "SanaWM": "worldenv.worlds.models.sana_wm:make",
+    "SanaWMStreaming": "worldenv.worlds.models.sana_wm_streaming:make",
+    "Yume": "worldenv.worlds.models.yume:make",
+    "Yume15": "worldenv.worlds.models.yume15:make",
+    "LingBotWorld": "worldenv.worlds.models.lingbot_world:make",
+    "LingBotWorldFast": "worldenv.worlds.models.lingbot_world_fast:make",
+    "LingBotWorld2": "worldenv.worlds.models.lingbot_world2:make",
+    "Evoke": "worldenv.worlds.models.evoke:make",
+    "DreamXWorld": "worldenv.worlds.models.dreamx_world:make",
+    "DreamXWorldCam": "worldenv.worlds.models.dreamx_world_cam:make",
+    "DreamXWorldMemo": "worldenv.worlds.models.dreamx_world_memo:make",
+    "Lyra2": "worldenv.worlds.models.lyra2:make",
+    "InfiniteWorld": "worldenv.worlds.models.infiniteworld:make",
+    "WonderWorld": "worldenv.worlds.models.wonderworld:make",
+    "SelfForcing": "worldenv.worlds.models.selfforcing:make",
+    "LongLive": "worldenv.worlds.models.longlive:make",
+    "LongLive2": "worldenv.worlds.models.longlive2:make",
+    "Helios": "worldenv.worlds.models.helios:make",
+    "CausalForcing": "worldenv.worlds.models.causalforcing:make",
+    "MemFlow": "worldenv.worlds.models.memflow:make",
+    "CosmosPredict25": "worldenv.worlds.models.cosmos:make",
+    "LongCatVideo": "worldenv.worlds.models.longcat:make",
+    "SkyReelsV2": "worldenv.worlds.models.skyreels:make",
 }
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
+
+
+GROUP = "worldenv.worlds"
+"""Entry-point group by which other packages add worlds: name = module:factory."""
 
 
 class InvalidWorld(WorldEnvError):
@@ -75,15 +110,27 @@ def world_module(name: str) -> Any:
     return _load_module(WORLDS[plain].partition(":")[0])
 
 
+def plugins() -> dict[str, str]:
+    """Return the worlds that installed packages add: name -> ``module:factory``.
+
+    Nothing of theirs is imported. A name of worldenv's own cannot be taken.
+    """
+    points: Any = importlib.metadata.entry_points()
+    # Python 3.9 returns a dict of lists.
+    chosen = points.select(group=GROUP) if hasattr(points, "select") else points.get(GROUP, ())
+    return {re.sub(r"-v0$", "", p.name): re.sub(r"\s*\[.*", "", p.value) for p in chosen}
+
+
 def _factory(name: str) -> Callable[..., Any]:
     place, _, function = name.rpartition(":")
     if name.endswith(".py"):
         place, function = name, "make"
     if not place:
         plain = re.sub(r"-v\d+$", "", name)
-        if plain not in WORLDS or name not in (plain, f"{plain}-v0"):
-            raise UnknownName("world", name, [f"{world}-v0" for world in WORLDS])
-        place, function = WORLDS[plain].split(":")
+        known = WORLDS if plain in WORLDS else {**plugins(), **WORLDS}
+        if plain not in known or name not in (plain, f"{plain}-v0"):
+            raise UnknownName("world", name, [f"{world}-v0" for world in known])
+        place, _, function = known[plain].partition(":")
     module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
     factory = getattr(module, function, None)
     if not callable(factory):
@@ -126,4 +173,4 @@ def _load_file(file: Path) -> Any:
     return module
 
 
-__all__ = ["WORLDS", "InvalidWorld", "load_world", "world_module"]
+__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins", "world_module"]

@@ -106,7 +106,7 @@ def what_it_takes(model: Model) -> str:
     name = model.id
     if name not in recipe_names():
         return (
-            f"{model.title} cannot be set up: no public code or weights are known. "
+            f"{model.title} cannot be set up: neither its code nor its weights are published. "
             "stand_in=True walks its control without them."
         )
     recipe = load_recipe(name)

@@ -27,7 +27,10 @@ from worldenv.world import (
 if TYPE_CHECKING:
     from worldenv.installed import Launch, ServerProcess
 
-__all__ = ["RemoteWorld", "ServerBusy", "ServerLost", "make"]
+__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
+
+NEEDS = "a server: worldenv serve"
+"""What the list of worlds says that it still needs."""
 
 # What two servers of one world, or a spec known beforehand and a server, must have in common.
 _SAME = (
@@ -94,6 +97,7 @@ class RemoteWorld:
         token: Shown to the server.
         spec: What the world is, where that is known: then no connection is made before ``reset``.
         silence: Seconds after which a server that says nothing is given up.
+        launch: Instead of an address: how this process starts the server, and the world's name.
 
     Attributes:
         spec: What the world is.
@@ -109,31 +113,26 @@ class RemoteWorld:
         token: str | None = None,
         spec: WorldSpec | None = None,
         silence: float = 60.0,
+        launch: tuple[Launch, str] | None = None,
     ) -> None:
-        if isinstance(address, str):
-            address = [part.strip() for part in address.split(",")]
-        if not address or not all(isinstance(part, str) for part in address):
-            raise Unsupported(f"expected the address of a server, ws://host:port, got {address!r}")
-        self._set_up(token, silence)
-        self._addresses = [read_address(part) for part in address]
-        if spec is None:
-            self._line = self._connect()
-            spec = self._line.spec
-        self.spec = spec
-
-    def _set_up(self, token: str | None, silence: float) -> None:
         if isinstance(silence, bool) or not isinstance(silence, (int, float)) or not silence >= 2:
             raise Unsupported(f"silence must be at least 2 seconds, got {silence!r}")
         self.progress: Progress | None = None
         self._token = token
         self._silence = float(silence)
-        self._addresses: list[str] = []
+        self._addresses = [] if launch is not None else _read_addresses(address)
+        self._launch = launch
+        self._process: ServerProcess | None = None
         self._line: Line | None = None
         self._open = False
         self._index = 0
         self._dropped: list[int] = []
-        self._launch: tuple[Launch, str] | None = None
-        self._process: ServerProcess | None = None
+        # Part of what a run is known by, so it outlives the connection.
+        self._told: tuple[dict[str, Any], str] | None = None
+        if spec is None:
+            self._line = self._connect()
+            spec = self._line.spec
+        self.spec = spec
 
     @classmethod
     def launched(
@@ -155,14 +154,7 @@ class RemoteWorld:
         Raises:
             ServerLost: it does not start; the message ends with its log.
         """
-        made = cls.__new__(cls)
-        made._set_up(None, silence)
-        made._launch = (launch, world)
-        if spec is None:
-            made._line = made._connect()
-            spec = made._line.spec
-        made.spec = spec
-        return made
+        return cls(spec=spec, silence=silence, launch=(launch, world))
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: these two exist where the server's world has them.
@@ -173,9 +165,20 @@ class RemoteWorld:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property
+    def served(self) -> dict[str, Any]:
+        """What the server's world was made with; connects where that was never done."""
+        return dict(self._known()[0])
+
+    @property
     def device(self) -> str:
-        """What the server's world runs on, as far as is known."""
-        return "unknown" if self._line is None else self._line.device
+        """What the server's world runs on; connects where that was never done."""
+        return self._known()[1]
+
+    def _known(self) -> tuple[dict[str, Any], str]:
+        if self._told is None:
+            self._line = self._connect()
+        assert self._told is not None
+        return self._told
 
     def reset(self, start: Start, *, seed: int, plan: CameraPath | None = None) -> Chunk:
         """Begin an episode; connect, and wait for the world to be free, where needed.
@@ -262,6 +265,12 @@ class RemoteWorld:
         except ServerLost as error:
             self._lose()
             raise self._with_log(error) from None
+        except WorldEnvError:
+            raise
+        except BaseException:
+            # Interrupted within an answer: what comes next could not be told apart.
+            self._lose()
+            raise
 
     def _lose(self) -> None:
         if self._line is not None:
@@ -273,41 +282,38 @@ class RemoteWorld:
         process, self._process = self._process, None
         if process is None:
             return error
-        process.stop()
-        return ServerLost(f"{error}. {process.last_words()}")
+        lost = ServerLost(f"{error}. {process.last_words()}")
+        process.stop(patience=1.0)
+        return lost
 
     def _session(self) -> None:
         """Make sure that this client has the world of a server."""
         if self._line is not None and self._open:
             return
-        if self._line is None:
-            self._line = self._connect()
-        self._check_spec(self._line)
+        line = self._line = self._line or self._connect()
+        self._check_spec(line)
         try:
-            self._enter()
+            self._enter(line)
         except ServerLost as error:
             self._lose()
             raise self._with_log(error) from None
         self._open = True
         self._dropped.clear()
 
-    def _enter(self) -> None:
+    def _enter(self, line: Line) -> None:
         """Take the first server that is free; wait while none is."""
-        assert self._line is not None
         if len(self._addresses) < 2:
-            self._line.open(True, self.progress)
+            line.open(True, self.progress)
             return
         began, lost = time.monotonic(), 0
         while True:
             for address in list(self._addresses):
                 try:
-                    if self._line is None or self._line.address != address:
-                        if self._line is not None:
-                            self._line.close()
-                        self._line = None
-                        self._line = Line(address, self._token, self._silence)
-                        self._check_spec(self._line)
-                    self._line.open(False)
+                    if line.address != address:
+                        line.close()
+                        line = self._line = self._meet(address, self._token)
+                        self._check_spec(line)
+                    line.open(False)
                     return
                 except ServerBusy:
                     continue
@@ -328,17 +334,22 @@ class RemoteWorld:
                 self._process = start(*self._launch)
                 weakref.finalize(self, self._process.stop)
             try:
-                return Line(self._process.address, self._process.token, self._silence)
+                return self._meet(self._process.address, self._process.token)
             except ServerLost as error:
                 raise self._with_log(error) from None
         last: ServerLost | None = None
         for address in self._addresses:
             try:
-                return Line(address, self._token, self._silence)
+                return self._meet(address, self._token)
             except ServerLost as error:
                 last = error
         assert last is not None
         raise last
+
+    def _meet(self, address: str, token: str | None) -> Line:
+        line = Line(address, token, self._silence)
+        self._told = line.options, line.device
+        return line
 
     def _check_spec(self, line: Line) -> None:
         spec = self.__dict__.get("spec", line.spec)
@@ -360,3 +371,11 @@ class _Token:
         self.line = line
         self.number = number
         self.index = index
+
+
+def _read_addresses(address: Any) -> list[str]:
+    if isinstance(address, str):
+        address = [part.strip() for part in address.split(",")]
+    if not isinstance(address, (list, tuple)) or not address:
+        raise Unsupported(f"expected the address of a server, ws://host:port, got {address!r}")
+    return [read_address(part) for part in address]

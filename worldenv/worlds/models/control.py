@@ -206,8 +206,9 @@ class Keys:
             Unsupported: the path rolls or leaves the ground.
         """
         aims = holds if aims is None else aims
-        frames = sum(holds) - (holds[-1] - aims[-1] if len(holds) else 0)
-        if frames != len(path) - 1:
+        frames = sum(holds)
+        aimed = frames - (holds[-1] - aims[-1] if len(holds) else 0)
+        if not aimed <= len(path) - 1 <= frames:
             raise InvalidPath(
                 f"stretches of {frames} frames beside a path of {len(path) - 1} new frames"
             )

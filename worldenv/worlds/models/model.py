@@ -165,6 +165,11 @@ class ModelWorld(abc.ABC):
         """Make one frame per pose; see ``worldenv.world.World``."""
         if self._asked is None:
             raise Unsupported(f"{self.spec.name} has no running episode; reset it first")
+        if prompt is not None and self.spec.prompt != "chunk":
+            raise Unsupported(
+                f"{self.spec.name} takes no prompt between chunks; its spec says "
+                f"prompt={self.spec.prompt!r}"
+            )
         asked = np.concatenate([self._asked, np.asarray(poses, dtype=np.float64)])
         if self._plan is None:
             native = self.model.compile(CameraPath(asked, fps=self.spec.fps))
