@@ -76,7 +76,7 @@ class Vae(torch.nn.Module):
         for _ in range(latents.shape[1]):
             count += 4 if self.primed else 1
             self.primed = True
-        value = latents.float().mean().clamp(-1, 1)
+        value = (20 * latents.float().mean()).clamp(-1, 1)
         return value.expand(1, count, 3, 480, 832)
 
 class Generator(torch.nn.Module):

@@ -16,12 +16,14 @@ from worldenv.worlds.models.adapter import (
     frames_of,
     literal,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import Keys, intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 from worldenv.worlds.models.text import nominal, twist_limit
 
@@ -150,12 +152,12 @@ class Chunks(ModelWorld):
         """Return the image that the walk starts from."""
         import torch
 
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._parts is None:
             self._parts = self._load()
         seed_all(seed)
         self._scene = start.prompt
-        pixels = torch.from_numpy(image).permute(2, 0, 1)[None, :, None]
+        pixels = torch.tensor(image).permute(2, 0, 1)[None, :, None]
         self._video = (pixels / 255 - 0.5) * 2
         return image[None], None
 
@@ -211,7 +213,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
+    chosen = chosen_options(MODEL, options)
 
     def load() -> Any:
         enter(repo, weights)

@@ -12,15 +12,17 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
-    fitted,
     literal,
     one_rank,
     places,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    chosen_options,
+    fit_image,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 from worldenv.worlds.models.text import SENTENCES, CaptionControl, nominal, twist_limit
 
@@ -67,7 +69,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 4.0, "distilled": False},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -104,7 +106,7 @@ class Continued(ModelWorld):
         """Return the image that the first clip starts from."""
         import torch
 
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._pipeline is None:
             self._pipeline, self._forbidden = self._load()
         # One generator runs through all clips, as in the authors' demo.
@@ -145,7 +147,13 @@ class Continued(ModelWorld):
                 **shared,
             )[0]
         frames = (np.asarray(made) * 255).astype(np.uint8)
-        self._clip = np.stack([fitted(frame, self.spec.size) for frame in frames])
+        # The official pipeline may round the size; its own demo resizes as here.
+        self._clip = np.stack(
+            [
+                np.asarray(Image.fromarray(frame).resize(self.spec.size, Image.Resampling.BICUBIC))
+                for frame in frames
+            ]
+        )
         return self._clip[known : known + len(poses)], None
 
     def close(self) -> None:
@@ -162,7 +170,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``LongCat-Video``.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
     chosen = settings(options)
 

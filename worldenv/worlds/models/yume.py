@@ -16,12 +16,14 @@ from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import Keys, chunk_lengths, intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 from worldenv.worlds.models.text import nominal, twist_limit
 
@@ -213,7 +215,7 @@ class Segments(ModelWorld):
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
         """Return the image that the first segment starts from."""
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._official is None:
             self._official = self._load()
         # The official code draws from the global generators only, and never seeds them.
@@ -243,7 +245,7 @@ class Segments(ModelWorld):
         import torch
 
         assert self._image is not None
-        image = torch.from_numpy(self._image).permute(2, 0, 1).float() / 127.5 - 1
+        image = torch.tensor(self._image).permute(2, 0, 1).float() / 127.5 - 1
         video = torch.zeros(3, HEAD + 1 + 4 * TAIL, *image.shape[1:])
         video[:, : HEAD + 1] = image[:, None]
         return video.to(self._official.device)
@@ -321,7 +323,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``Yume-I2V-540P``.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> Any:
