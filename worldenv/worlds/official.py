@@ -110,20 +110,12 @@ def what_it_takes(model: Model) -> str:
             "stand_in=True walks its control without them."
         )
     recipe = load_recipe(name)
-    if model.local:
-        first = f"{model.title} needs its weights in this environment"
-        way = (
-            "'pip install worldenv[diffusion]', then weights=FOLDER or weights=HUB_ID; by default "
-            f"they are fetched from {recipe.weights[0].hub} at the first reset"
-        )
-    else:
-        first = f"{model.title} is not set up here"
-        way = (
-            f"'worldenv setup {name} --create FOLDER' makes its environment ('--plan' lists every "
-            f"step), or 'worldenv setup {name} --python PYTHON --repo REPO --weights WEIGHTS' "
-            "takes one that you have"
-        )
-    return f"{first}. {way}. {_needs(recipe)} stand_in=True walks its control without weights."
+    return (
+        f"{model.title} is not set up here. 'worldenv setup {name} --create FOLDER' makes its "
+        f"environment ('--plan' lists every step), or 'worldenv setup {name} --python PYTHON "
+        f"--repo REPO --weights WEIGHTS' takes one that you have. {_needs(recipe)} "
+        "stand_in=True walks its control without weights."
+    )
 
 
 def _needs(recipe: Recipe) -> str:
