@@ -76,7 +76,7 @@ class Vae(torch.nn.Module):
         for _ in range(latents.shape[1]):
             count += 4 if self.primed else 1
             self.primed = True
-        value = latents.float().mean().clamp(-1, 1)
+        value = (20 * latents.float().mean()).clamp(-1, 1)
         return value.expand(1, count, 3, 480, 832)
 
 class Generator(torch.nn.Module):
@@ -321,7 +321,9 @@ class Scheduler:
     def __init__(self, shift):
         self.shift = shift
 
-    def sample(self, model, z_size, prompts, guidance_scale, additional_args, **more):
+    def sample(self, model, z_size, prompts, guidance_scale, additional_args, negative_prompts,
+               **more):
+        assert negative_prompts == ["no crowds"]
         LOG.append((self.num_sampling_steps, self.shift, prompts, guidance_scale,
                     additional_args["move"].tolist(), additional_args["view"].tolist()))
         return torch.randn(z_size).clamp(-1, 1)
@@ -450,6 +452,7 @@ FILES = {
     },
     "longcat": {
         "longcat_video/__init__.py": "",
+        "run_demo_interactive_video.py": "def generate():\n    negative_prompt = 'no blur'\n",
         "longcat_video/pipeline_longcat_video.py": LONGCAT,
         "longcat_video/context_parallel/__init__.py": "",
         "longcat_video/context_parallel/context_parallel_util.py": "def init_context_parallel("
@@ -477,6 +480,7 @@ FILES = {
     "infiniteworld": {
         "configs/infworld_config.yaml": INFINITE_CONFIG,
         "infworld/__init__.py": INFINITE,
+        "scripts/infworld_inference.py": "NEGATIVE_PROMPT = 'no crowds'\n",
         "infworld/context_parallel/__init__.py": "",
         "infworld/context_parallel/context_parallel_util.py": "",
         "infworld/utils/__init__.py": "",

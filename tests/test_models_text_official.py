@@ -228,6 +228,7 @@ def test_longcat_continues_from_thirteen_frames(place):
     assert log[2][:3] == ("vc", 93, 13)
     assert log[2][3]["prompt"] == LEFT
     assert log[2][3]["enhance_hf"] is True
+    assert log[2][3]["negative_prompt"] == "no blur"
     assert [len(c.frames) for c in chunks] == [1, 92, 80]
     # The clip repeats what it is given; only what follows is new.
     assert not (chunks[1].frames == 60).all(axis=(1, 2, 3)).any()
@@ -329,7 +330,7 @@ def test_wonderworld_outpaints_where_the_scene_ends(place):
     assert log[0] == (7, False, "A lake, trees")
     # Only the second place, 0.75 m ahead, lies beyond what was made.
     assert log[1:] == [("generate", -0.75, "A lake, trees")]
-    assert levels == [64, 128, 128, 128]
+    assert levels == [63, 127, 127, 127]
     world.step(np.array([[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 9], [0, 0, 0, 1.0]]]), "A wood")
     assert log[-1] == ("generate", -9.0, "A wood")
     # A new episode ends the loop of the one before.
@@ -359,13 +360,14 @@ def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     assert levels.tolist() == [60, *range(1, 69)]
 
 
-def test_an_image_of_another_shape_is_cropped_about_its_centre(place):
-    from worldenv.worlds.models.adapter import fitted
+def test_constants_are_read_out_of_scripts(tmp_path):
+    from worldenv.worlds.models.adapter import literal
 
-    wide = np.zeros((100, 400, 3), np.uint8)
-    wide[:, 140:260] = 200
-    assert (fitted(wide, (50, 50)) == 200).all()
-    assert fitted(wide, (400, 100)) is wide or np.array_equal(fitted(wide, (400, 100)), wide)
+    file = tmp_path / "script.py"
+    file.write_text("import nothing_there\n\ndef main():\n    words = 'a ' 'b'\n")
+    assert literal(str(file), "words") == "a b"
+    with pytest.raises(Unsupported, match="sets no other"):
+        literal(str(file), "other")
 
 
 @pytest.mark.parametrize("name", ["yume", "yume15", "longcat", "infiniteworld", "evoke"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,17 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    PlannedWorld,
+    fit_intrinsics,
+    official_module,
+    seed_all,
+)
 from worldenv.worlds.models.model import Model, Native, Quantum
-from worldenv.worlds.models.whole import WholeWorld
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
 
@@ -87,7 +91,7 @@ MODEL = Model(
     # The bank of depth is read by what the camera sees; an age limit makes it a window. 720 frames
     # are the authors' typical one.
     context={"fov": {"geo_hist_max_frames": 0}, "sliding": {"geo_hist_max_frames": 720}},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -144,27 +148,28 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
     ]
 
 
-def official(*, repo: str, weights: str, **options: Any) -> World:
-    """Return Evoke by its official code, in the model's own environment.
+class Film(PlannedWorld):
+    """Evoke: the engine's own entry point, called for each episode; it keeps its weights loaded.
 
-    The engine's own entry point is called for each episode; it keeps its weights loaded. Its frames
-    are taken where it would encode them.
+    Its frames are taken where it would encode them.
 
     Args:
-        repo: Checkout of AlayaLab/Evoke.
-        weights: Folder with ``models`` as the repository lays it out.
-        options: Options of ``MODEL``.
+        repo: Checkout of the official code.
+        weights: Folder with ``models``.
+        options: Options of the model that differ from its defaults.
     """
-    repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
 
-    def generate(start: Start, seed: int, native: Native) -> np.ndarray:
-        image = start_image(start, SPEC)
-        weights_file(weights, "models", "evoke", "stage3_post_distillation")
-        enter(repo, weights)
-        enter(os.path.join(repo, "scripts", "inference"), weights)
-        import infer_single
-        import postprocess_viz
+    def __init__(self, repo: str, weights: str, options: Mapping[str, Any]) -> None:
+        super().__init__(MODEL, options)
+        self.repo, self.weights = repo, weights
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        weights_file(self.weights, "models", "evoke", "stage3_post_distillation")
+        enter(self.repo, self.weights)
+        enter(os.path.join(self.repo, "scripts", "inference"), self.weights)
+        engine = official_module("infer_single", MODEL)
+        writer = official_module("postprocess_viz", MODEL)
         from PIL import Image
 
         made: list[np.ndarray] = []
@@ -172,22 +177,32 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         def keep(folder: Any, frames: np.ndarray, settings: Any) -> None:
             made.append(np.array(frames))
 
-        postprocess_viz.run_postprocess = keep
+        writer.run_postprocess = keep
         seed_all(seed)
+        K = fit_intrinsics(start, MODEL).astype(np.float32)
         with tempfile.TemporaryDirectory() as folder:
             Image.fromarray(image).save(os.path.join(folder, "start.png"))
             np.savez(
                 os.path.join(folder, "path.npz"),
                 cam_c2w=native["cam_c2w"],
-                intrinsics=native["intrinsics"],
+                intrinsics=K[None].repeat(native["frames"], 0),
             )
-            line = arguments(native, start.prompt or "", seed, weights, folder)
-            if chosen["geo_hist_max_frames"]:
-                line += ["--geo_hist_max_frames", str(chosen["geo_hist_max_frames"])]
-            infer_single.main(line)
+            line = arguments(native, start.prompt or "", seed, self.weights, folder)
+            if self.chosen["geo_hist_max_frames"]:
+                line += ["--geo_hist_max_frames", str(self.chosen["geo_hist_max_frames"])]
+            engine.main(line)
         if not made:
             raise GenerationFailed("the engine of Evoke has made no frames; see the server's log")
         # Frame 0 is the image as the model repeats it; the episode begins with the image itself.
         return np.concatenate([image[None], made[0][1 : native["frames"]]])
 
-    return WholeWorld(MODEL, options, generate)
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return Evoke by its official code, in the model's own environment.
+
+    Args:
+        repo: Checkout of AlayaLab/Evoke.
+        weights: Folder with ``models`` as the repository lays it out.
+        options: Options of ``MODEL``.
+    """
+    return Film(*places(repo, weights), options)

@@ -18,11 +18,14 @@ from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
     places,
-    seed_all,
-    settle,
-    start_image,
 )
 from worldenv.worlds.models.control import intrinsic_rows, inverse
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
@@ -90,7 +93,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(),
     options={"uncovered": 0.2, "generate": True},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -131,7 +134,7 @@ class Gaussians(ModelWorld):
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
         """Return the image, once a scene of Gaussians has been made of it."""
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._official is None:
             self._official, self._config = self._load()
         self._end()
@@ -274,7 +277,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
             official code names; it also keeps sky images there.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> tuple[Any, dict[str, Any]]:
