@@ -420,12 +420,12 @@ def main(argv):
 """
 
 FILES = {
-    "selfforcing": {
+    "self_forcing": {
         "configs/default_config.yaml": CONFIG,
         "configs/self_forcing_dmd.yaml": CONFIG,
         "pipeline/__init__.py": BLOCKS,
     },
-    "causalforcing": {
+    "causal_forcing": {
         "configs/default_config.yaml": CONFIG,
         "configs/causal_forcing_dmd_framewise.yaml": CONFIG.replace(
             '"num_frame_per_block": 3', '"num_frame_per_block": 1'
@@ -450,7 +450,7 @@ FILES = {
         "utils/inference_utils.py": "def load_generator_checkpoint(generator, file):\n"
         "    generator.file = file\n",
     },
-    "longcat": {
+    "longcat_video": {
         "longcat_video/__init__.py": "",
         "run_demo_interactive_video.py": "def generate():\n    negative_prompt = 'no blur'\n",
         "longcat_video/pipeline_longcat_video.py": LONGCAT,
@@ -477,7 +477,7 @@ FILES = {
         "wan23/__init__.py": YUME15,
         "wan23/configs.py": "WAN_CONFIGS = {'ti2v-5B': 'the 5B'}\n",
     },
-    "infiniteworld": {
+    "infinite_world": {
         "configs/infworld_config.yaml": INFINITE_CONFIG,
         "infworld/__init__.py": INFINITE,
         "scripts/infworld_inference.py": "NEGATIVE_PROMPT = 'no crowds'\n",
@@ -487,7 +487,7 @@ FILES = {
         "infworld/utils/prepare_dataloader.py": "import infworld\n\n"
         "def get_obj_from_str(name):\n    return getattr(infworld, name)\n",
     },
-    "wonderworld": {
+    "wonder_world": {
         "config/base-config.yaml": "{}",
         "config/example.yaml": "{}",
         "run.py": WONDER,

@@ -95,8 +95,8 @@ def play(world, start, *signs, prompts=None, seed=5):
 
 
 BLOCKS = {
-    "selfforcing": ("Self-Forcing/checkpoints/self_forcing_dmd.pt",),
-    "causalforcing": ("Causal-Forcing/framewise/causal_forcing.pt",),
+    "self_forcing": ("Self-Forcing/checkpoints/self_forcing_dmd.pt",),
+    "causal_forcing": ("Causal-Forcing/framewise/causal_forcing.pt",),
     "longlive": ("LongLive-1.3B/models/longlive_base.pt", "LongLive-1.3B/models/lora.pt"),
     "memflow": ("MemFlow/base.pt", "MemFlow/lora.pt"),
 }
@@ -111,16 +111,16 @@ def test_blocks_are_stepped_as_in_one_call(place, name):
     chunks = play(world, Start(image=first, prompt="A room."), 0, -1, -1)
     log = importlib.import_module("pipeline").LOG
     calls = [entry for entry in log if entry[0] == "call"]
-    count = 1 if name == "causalforcing" else 3
+    count = 1 if name == "causal_forcing" else 3
     # Two denoising steps and one that stores the clean block, at the block's place in the video.
     times = [1000.0, 500.0, 0.0]
     expected = []
     texts = [STILL, STILL, LEFT, LEFT]
-    if name == "causalforcing":
+    if name == "causal_forcing":
         assert (chunks[0].frames == first).all()
         expected.append((STILL, 1, 0.0, 0))
     for block, text in enumerate(texts):
-        if name == "causalforcing" and block == 0:
+        if name == "causal_forcing" and block == 0:
             continue
         expected += [(text, count, time, 10 * count * block) for time in times]
     assert [(c[1], c[2][1], c[3], c[4]) for c in calls] == expected
@@ -142,8 +142,8 @@ def test_blocks_are_stepped_as_in_one_call(place, name):
 
 
 def test_blocks_depend_on_the_seed_alone(place):
-    module = load("selfforcing")
-    world = module.official(**place("selfforcing", *BLOCKS["selfforcing"]))
+    module = load("self_forcing")
+    world = module.official(**place("self_forcing", *BLOCKS["self_forcing"]))
     runs = [play(world, Start(prompt="A room."), 0, -1, seed=seed) for seed in (3, 3, 4)]
     frames = [np.concatenate([c.frames for c in run]) for run in runs]
     assert np.array_equal(frames[0], frames[1])
@@ -151,8 +151,8 @@ def test_blocks_depend_on_the_seed_alone(place):
 
 
 def test_a_new_prompt_is_said_with_the_motion(place):
-    module = load("selfforcing")
-    world = module.official(**place("selfforcing", *BLOCKS["selfforcing"]))
+    module = load("self_forcing")
+    world = module.official(**place("self_forcing", *BLOCKS["self_forcing"]))
     play(world, Start(prompt="A room."), 1, 1, 1, prompts=[None, "A street.", None])
     log = importlib.import_module("pipeline").LOG
     texts = [entry[1] for entry in log if entry[0] == "call"][::3]
@@ -177,8 +177,8 @@ def test_options_reach_the_official_configuration(place):
 
 
 def test_without_a_window_an_episode_ends_after_81_frames(place):
-    module = load("selfforcing")
-    places = place("selfforcing", *BLOCKS["selfforcing"])
+    module = load("self_forcing")
+    places = place("self_forcing", *BLOCKS["self_forcing"])
     world = module.official(**places, local_attn_size=-1)
     play(world, Start(), *[0] * 6)
     with pytest.raises(Unsupported, match="81 frames"):
@@ -186,7 +186,7 @@ def test_without_a_window_an_episode_ends_after_81_frames(place):
 
 
 def test_absent_weights_are_named(place, tmp_path):
-    world = load("selfforcing").official(**place("selfforcing"))
+    world = load("self_forcing").official(**place("self_forcing"))
     with pytest.raises(WeightsNotFound, match="self_forcing_dmd"):
         world.reset(Start(), seed=0, plan=None)
     world = load("yume").official(repo=str(tmp_path / "none"), weights=str(tmp_path))
@@ -211,8 +211,8 @@ def test_longlive2_gets_one_text_a_block(place):
 
 
 def test_longcat_continues_from_thirteen_frames(place):
-    module = load("longcat")
-    world = module.official(**place("longcat", "LongCat-Video/dit"))
+    module = load("longcat_video")
+    world = module.official(**place("longcat_video", "LongCat-Video/dit"))
     first = image(world.spec)
     chunks = play(world, Start(image=first, prompt="A room."), 1, -1)
     log = importlib.import_module("longcat_video.pipeline_longcat_video").LOG
@@ -237,8 +237,10 @@ def test_longcat_continues_from_thirteen_frames(place):
 
 
 def test_longcat_distilled_has_its_own_steps(place):
-    module = load("longcat")
-    places = place("longcat", "LongCat-Video/dit", "LongCat-Video/lora/cfg_step_lora.safetensors")
+    module = load("longcat_video")
+    places = place(
+        "longcat_video", "LongCat-Video/dit", "LongCat-Video/lora/cfg_step_lora.safetensors"
+    )
     world = module.official(**places, distilled=True)
     play(world, Start(image=image(world.spec)), 0)
     told = importlib.import_module("longcat_video.pipeline_longcat_video").LOG[1][2]
@@ -289,8 +291,8 @@ def test_yume15_keeps_all_latents_and_seeds_the_model(place):
 
 
 def test_infinite_world_continues_all_frames_so_far(place):
-    module = load("infiniteworld")
-    places = place("infiniteworld", "checkpoints/infinite_world_model.ckpt")
+    module = load("infinite_world")
+    places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
     world = module.official(**places)
     chunks = play(world, Start(image=image(world.spec), prompt="A path."), 1, -1)
     log = importlib.import_module("infworld").LOG
@@ -306,8 +308,8 @@ def test_infinite_world_continues_all_frames_so_far(place):
 
 
 def test_infinite_world_can_be_made_to_forget(place):
-    module = load("infiniteworld")
-    places = place("infiniteworld", "checkpoints/infinite_world_model.ckpt")
+    module = load("infinite_world")
+    places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
     world = module.official(**places, history=9)
     play(world, Start(image=image(world.spec)), 0, 0)
     log = importlib.import_module("infworld").LOG
@@ -315,8 +317,8 @@ def test_infinite_world_can_be_made_to_forget(place):
 
 
 def test_wonderworld_outpaints_where_the_scene_ends(place):
-    module = load("wonderworld")
-    world = module.official(**place("wonderworld"))
+    module = load("wonder_world")
+    world = module.official(**place("wonder_world"))
     spec = world.spec
     reset = world.reset(Start(image=image(spec), prompt="A lake, trees"), seed=7, plan=None)
     assert (reset.frames == 60).all()
@@ -370,7 +372,7 @@ def test_constants_are_read_out_of_scripts(tmp_path):
         literal(str(file), "other")
 
 
-@pytest.mark.parametrize("name", ["yume", "yume15", "longcat", "infiniteworld", "evoke"])
+@pytest.mark.parametrize("name", ["yume", "yume15", "longcat_video", "infinite_world", "evoke"])
 def test_image_worlds_refuse_a_start_without_one(place, name):
     world = load(name).official(**place(name))
     plan = CameraPath(turning(world.spec, 0), fps=world.spec.fps)
