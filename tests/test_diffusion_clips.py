@@ -17,7 +17,7 @@ from worldenv.worlds import load_world
 from worldenv.worlds.diffusion import cosmos_predict25
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
-WORLDS = {"cosmos": 5, "skyreels": 17}
+WORLDS = {"cosmos_predict25": 5, "skyreels_v2": 17}
 """Module -> frames of the clip before that a clip begins on."""
 
 
@@ -100,7 +100,7 @@ def test_clips_begin_on_the_frames_before_and_depend_on_seed_and_text(world, mon
         return one.frames, world.step(poses[first:], later).frames
 
     one, two = made()
-    overlap = WORLDS["cosmos" if "Cosmos" in spec.name else "skyreels"]
+    overlap = WORLDS["cosmos_predict25" if "Cosmos" in spec.name else "skyreels_v2"]
     assert (len(one), len(two)) == (spec.first_chunk, spec.chunk)
     assert len(one) + 1 == len(two) + overlap
     given = calls[1]["video"]

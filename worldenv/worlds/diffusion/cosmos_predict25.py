@@ -86,5 +86,5 @@ def guardrail() -> Any:
 
 
 def make_local(**options: Any) -> World:
-    """Return CosmosPredict25-v0; options as in ``worldenv.worlds.models.cosmos_predict25.MODEL``."""
+    """Return CosmosPredict25-v0; options as in its ``MODEL``."""
     return CosmosWorld(MODEL, options)
