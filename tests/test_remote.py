@@ -63,6 +63,7 @@ def test_a_remote_walk_is_the_local_walk(server):
             assert_equal(a, b)
 
 
+@pytest.mark.slow
 def test_reference_is_bit_identical_through_the_environment(tmp_path):
     options = {"size": [48, 32], "chunk": 3}
     case = load_suite("mbench").items[0]
@@ -98,6 +99,8 @@ def test_snapshots_are_there_where_the_world_has_them(server, tmp_path):
             assert_equal(a, b)
         with pytest.raises(Unsupported, match="token"):
             remote.restore(object())
+        with pytest.raises(Unsupported, match="start image smaller"):
+            remote.reset(Start(image=np.zeros((3000, 3000, 3), np.uint8)), seed=1)
         for _ in range(1100):  # dropped tokens are dropped on the server too
             token = remote.snapshot()
         remote.restore(token)
@@ -300,6 +303,12 @@ def test_a_silent_client_gives_way_to_one_that_waits(tmp_path):
             walked(second, 2)
             with pytest.raises(ServerLost, match="another client waited"):
                 first.step(POSES[2:3])
+            walked(first, 2)
+            time.sleep(1.2)
+            walked(second, 2)
+            time.sleep(1.2)
+            # What was taken between two episodes is asked for again, without an error.
+            assert len(walked(first, 2)) == 2
 
 
 def test_several_servers_of_one_world_share_the_clients(tmp_path):

@@ -68,6 +68,7 @@ class Line:
         snapshots: Whether the world keeps snapshots.
         device: What the world runs on, as it says itself.
         options: What the world was made with, as its server says.
+        dropped: Numbers of snapshots that nobody holds any more.
 
     Raises:
         ServerLost: there is no server, or it refuses, or speaks another version.
@@ -76,6 +77,7 @@ class Line:
     def __init__(self, address: str, token: str | None, silence: float) -> None:
         self.address = read_address(address)
         self._silence = silence
+        self.dropped: list[int] = []
         self._limits = _HELLO
         self._memo = Memo()
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}

@@ -12,7 +12,15 @@ import numpy as np
 from worldenv.camera import CameraPath
 from worldenv.line import Line, Progress, ServerBusy, ServerLost, read_address
 from worldenv.serve import read_token
-from worldenv.wire import WireError, encode, read_chunk, read_whole, write_path, write_start
+from worldenv.wire import (
+    WireError,
+    encode,
+    read_chunk,
+    read_whole,
+    request_limits,
+    write_path,
+    write_start,
+)
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -123,7 +131,6 @@ class RemoteWorld:
         self._line: Line | None = None
         self._open = False
         self._index = 0
-        self._dropped: list[int] = []
         # Part of what a run is known by, so it outlives the connection.
         self._told: tuple[dict[str, Any], str] | None = None
         if spec is None:
@@ -191,6 +198,20 @@ class RemoteWorld:
         first, arrays = write_start(start)
         second, more = write_path(plan)
         pieces = encode("reset", {**first, **second, "seed": int(seed)}, {**arrays, **more})
+        most = request_limits(self.spec).message
+        if sum(len(piece) for piece in pieces) > most:
+            raise Unsupported(
+                f"start and plan have more than the {most} bytes that a server of "
+                f"{self.spec.name} accepts; make the start image smaller"
+            )
+        old = self._open
+        self._session()
+        try:
+            return self._chunk(pieces, 0, None)
+        except ServerLost:
+            # The session of an earlier episode may have been given to another client since.
+            if not old:
+                raise
         self._session()
         return self._chunk(pieces, 0, None)
 
@@ -222,7 +243,7 @@ class RemoteWorld:
         self._forget(line)
         message = self._ask(line, encode("snapshot"), "token")
         token = _Token(line, read_whole(message, "token"), self._index)
-        weakref.finalize(token, self._dropped.append, token.number)
+        weakref.finalize(token, line.dropped.append, token.number)
         return token
 
     def _restore(self, token: object) -> None:
@@ -234,9 +255,10 @@ class RemoteWorld:
         self._index = token.index
 
     def _forget(self, line: Line) -> None:
-        if self._dropped:
-            tokens, self._dropped[:] = list(self._dropped), []
-            self._ask(line, encode("forget", {"tokens": tokens[:4000]}), "forgotten")
+        tokens = line.dropped[:1000]
+        if tokens:
+            del line.dropped[: len(tokens)]
+            self._ask(line, encode("forget", {"tokens": tokens}), "forgotten")
 
     def _running(self) -> Line:
         if self._line is None or not self._open:
@@ -295,7 +317,6 @@ class RemoteWorld:
             self._lose()
             raise self._with_log(error) from None
         self._open = True
-        self._dropped.clear()
 
     def _enter(self, line: Line) -> None:
         """Take the first server that is free; wait while none is."""
