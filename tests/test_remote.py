@@ -17,7 +17,7 @@ import remote_worlds
 from remote_worlds import serving
 from test_wire import assert_equal, fuzzed
 
-from worldenv import bench, store, wire
+from worldenv import bench, parcels, store, wire
 from worldenv.camera import CameraPath, integrate
 from worldenv.case import load_suite
 from worldenv.env import WorldEnv
@@ -25,7 +25,7 @@ from worldenv.line import Line
 from worldenv.pack import export
 from worldenv.vendored.websockets.sync.server import serve
 from worldenv.wire import WireError, WrongIndex, encode, read_whole
-from worldenv.world import GenerationFailed, Start, Unsupported, WorldEnvError
+from worldenv.world import Chunk, GenerationFailed, Start, Unsupported, WorldEnvError
 from worldenv.worlds import load_world
 from worldenv.worlds.remote import RemoteWorld, ServerBusy, ServerLost, make
 
@@ -132,7 +132,7 @@ def test_steps_are_counted_and_never_done_twice(server):
 
     def step(index, pose=POSES[1:2]):
         fields = {"index": index, "prompt": None}
-        return wire.read_chunk(line.ask(encode("step", fields, {"poses": pose}), "chunk"))
+        return line.chunk(line.ask(encode("step", fields, {"poses": pose}), "chunk"))
 
     with pytest.raises(WrongIndex, match="before a reset"):
         step(1)
@@ -212,17 +212,17 @@ def test_a_server_that_answers_garbage_is_lost_at_once(answer):
         for raw in connection:
             message = wire.decode(raw, wire.request_limits(spec))
             if message.kind == "hello":
-                fields = {"spec": wire.write_spec(spec), "snapshots": False, "device": None}
+                fields = {"spec": parcels.write_spec(spec), "snapshots": False, "device": None}
                 connection.send(b"".join(encode("welcome", fields)))
             elif message.kind == "open":
                 connection.send(b"".join(encode("opened")))
             elif message.kind == "reset" or answer == "kind":
                 index = 0 if message.kind == "reset" else 7
-                chunk = wire.Chunk(frame, np.eye(4)[None])
-                connection.send(b"".join(wire.write_chunk(chunk, {"index": index})))
+                chunk = Chunk(frame, np.eye(4)[None])
+                connection.send(b"".join(parcels.write_chunk(chunk, {"index": index})))
             elif answer == "shape":
-                chunk = wire.Chunk(frame[:, :5], np.eye(4)[None])
-                connection.send(b"".join(wire.write_chunk(chunk, {"index": 1})))
+                chunk = Chunk(frame[:, :5], np.eye(4)[None])
+                connection.send(b"".join(parcels.write_chunk(chunk, {"index": 1})))
             elif answer == "close":
                 connection.close(reason="had enough")
             else:

@@ -12,7 +12,17 @@ from worldenv.world import Unsupported, WorldEnvError
 
 __all__ = ["MODULES", "export"]
 
-MODULES = ("camera", "world", "wire", "ranks", "inference", "session", "serve")
+MODULES = (
+    "camera",
+    "world",
+    "wire",
+    "states",
+    "parcels",
+    "ranks",
+    "inference",
+    "session",
+    "serve",
+)
 """Modules of worldenv that are packed; ``worlds``, its ``models`` and ``vendored`` come beside."""
 
 _INIT = '''"""worldenv, as far as a world server needs it."""

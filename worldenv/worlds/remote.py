@@ -11,15 +11,13 @@ import numpy as np
 
 from worldenv.camera import CameraPath
 from worldenv.line import Line, Progress, ServerBusy, ServerLost, read_address
+from worldenv.parcels import write_path, write_start
 from worldenv.serve import read_token
 from worldenv.wire import (
     WireError,
     encode,
-    read_chunk,
     read_whole,
     request_limits,
-    write_path,
-    write_start,
 )
 from worldenv.world import (
     Chunk,
@@ -271,7 +269,7 @@ class RemoteWorld:
         try:
             if read_whole(message, "index") != index:
                 raise WireError(f"it answers step {message.fields['index']}, not {index}")
-            chunk = check_chunk(read_chunk(message), self.spec, n)
+            chunk = check_chunk(line.chunk(message), self.spec, n)
         except WorldEnvError as error:
             self._lose()
             raise ServerLost(f"{line.address} answers what makes no sense: {error}") from None
