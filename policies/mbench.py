@@ -125,13 +125,13 @@ class Continuation:
         if control == "primitive":
             raise Unsupported(f"{self.name} is driven by text; use control 'plan'")
         walk = self._walk(spec)
-        path = walk.path(None if spec is None else replace(spec, discrete=False), case)
+        path = walk.path(None if spec is None else replace(spec, discrete=False, held=False), case)
         return CameraPath(path.poses, fps=path.fps)
 
     def policy(self, spec: WorldSpec, control: str, case: Case | None = None) -> ScriptPolicy:
         """Return a policy that walks the nominal path."""
         self.path(spec, case, control)
-        return self._walk(spec).policy(replace(spec, discrete=False), control, case)
+        return self._walk(spec).policy(replace(spec, discrete=False, held=False), control, case)
 
     def _walk(self, spec: WorldSpec | None) -> Walk:
         frames = self._frames(spec)

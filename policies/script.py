@@ -88,16 +88,18 @@ class Walk:
         Args:
             spec: The world; None gives the published table's frames at 16 a second.
             case: The case walked, for scripts whose distance depends on it.
-            control: ``primitive`` rounds each leg to whole chunks of a primitive; any other
-                control rounds only in worlds with ``spec.discrete``, to whole frames.
+            control: ``primitive`` rounds each leg to whole chunks of a primitive, as worlds with
+                ``spec.held`` do in every control; else only worlds with ``spec.discrete`` round,
+                to whole frames.
 
         Raises:
             Unsupported: the world lacks a primitive, or its pitch limit or the case forbids it.
         """
         legs = [leg for leg in self.legs(case) if leg.frames > 0]
         notes: tuple[str, ...] = ()
-        if spec is not None and (spec.discrete or control == "primitive"):
-            legs, notes = _quantise(legs, spec, whole_chunks=control == "primitive")
+        if spec is not None and (spec.discrete or spec.held or control == "primitive"):
+            whole_chunks = spec.held or control == "primitive"
+            legs, notes = _quantise(legs, spec, whole_chunks=whole_chunks)
         _count_frames(legs)
         path = _closed_form(legs, DEFAULT_FPS if spec is None else spec.fps, notes)
         limit = None if spec is None else spec.pitch_limit

@@ -67,6 +67,7 @@ def test_a_scored_video_can_be_kept_and_explained(video, tmp_path):
 def test_listings_and_doctor():
     assert "Reference-v0" in call("worlds").stdout
     assert "worldmembench" in call("suites").stdout
+    assert call("suites", "list").stdout == call("suites").stdout
     examined = call("doctor").stdout
     assert "FFV1" in examined and "problem" not in examined
 

@@ -85,7 +85,7 @@ def _is_relative(node):
     return isinstance(node, ast.ImportFrom) and node.level > 0
 
 
-def test_late_imports_from_text_stand_in_two_places():
+def test_late_imports_from_text_stand_in_few_places():
     users = {
         str(file.relative_to(ROOT))
         for file in CORE_FILES
@@ -94,10 +94,12 @@ def test_late_imports_from_text_stand_in_two_places():
             for node in ast.walk(ast.parse(file.read_text("utf-8")))
         )
     }
-    # case.py finds scripts; worlds finds the world modules that the caller names.
+    # case.py finds scripts; worlds finds the world modules that the caller names; driving.py finds
+    # the official code of models in their own environments.
     assert users <= {
         "worldenv/case.py",
         "worldenv/worlds/__init__.py",
+        "worldenv/worlds/models/driving.py",
         "worldenv/worlds/reference/families.py",
     }
     assert "worldenv/case.py" in users

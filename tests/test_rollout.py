@@ -132,6 +132,26 @@ def test_video_is_exact_at_any_size_and_rate(tmp_path, size, fps):
         assert np.array_equal(read, frames[start : start + 1])
 
 
+def test_frames_may_lie_in_memory_as_a_world_likes(tmp_path):
+    turned = np.random.default_rng(0).integers(0, 256, (3, 3, 20, 30), np.uint8)
+    frames = turned.transpose(0, 2, 3, 1)
+    writer = RolloutWriter(
+        tmp_path / "walk",
+        spec=None,
+        path=None,
+        case=None,
+        script=None,
+        seed=0,
+        K=None,
+        K_exactness="nominal",
+        control="plan",
+        size=(30, 20),
+        fps=16,
+    )
+    writer.add(Chunk(frames, np.eye(4)[None].repeat(3, 0)))
+    assert np.array_equal(Rollout.load(writer.finish()).frames(), frames)
+
+
 def test_equal_runs_leave_equal_records(tmp_path):
     records = []
     for name in ("a", "b"):

@@ -100,8 +100,9 @@ class Motion:
             state[:, 4] += (1 if primitive is Primitive.PITCH_UP else -1) * count
             if limit is not None:
                 state[:, 4] = np.clip(state[:, 4], -limit, limit)
-        self._state = state[-1]
-        return walk(state[:, :3], state[:, 3], state[:, 4])
+        poses = walk(state[:, :3], state[:, 3], state[:, 4])
+        self._state, self._pose = state[-1], poses[-1]
+        return poses
 
     def twists(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return poses that compose twists (n, 6); a turn past the pitch limit is not made."""

@@ -24,6 +24,7 @@ __all__ = [
     "geodesic_deg",
     "integrate",
     "intrinsics",
+    "rotations",
     "twist_of",
     "twists",
     "walk",
@@ -84,7 +85,7 @@ def twist_of(primitive: Primitive, amount: float) -> np.ndarray:
     return amount * np.array(_DIRECTIONS[primitive], dtype=np.float64)
 
 
-def _rotations(degrees: np.ndarray) -> np.ndarray:
+def rotations(degrees: np.ndarray) -> np.ndarray:
     """Return exp of rotation vectors (n, 3) in degrees, shape (n, 3, 3), by Rodrigues' formula."""
     w = np.radians(np.asarray(degrees, dtype=np.float64))
     angle = np.linalg.norm(w, axis=-1)[:, None, None]
@@ -149,7 +150,7 @@ def integrate(twist_rows: np.ndarray) -> np.ndarray:
             "twists must be finite numbers of shape (n, 6), got shape {}".format(rows.shape)
         )
     steps = np.tile(np.eye(4), (len(rows), 1, 1))
-    steps[:, :3, :3] = _rotations(rows[:, :3])
+    steps[:, :3, :3] = rotations(rows[:, :3])
     steps[:, :3, 3] = rows[:, 3:]
     poses = np.empty((len(rows) + 1, 4, 4))
     poses[0] = np.eye(4)

@@ -96,7 +96,7 @@ class Case:
         K = None if self.K is None else np.array(self.K)
         image = None
         if self.image is not None:
-            image = _read_image(self.image)
+            image = read_image(self.image)
         elif spec is not None and spec.image_start and self.scene is not None:
             from worldenv.worlds.reference import first_view
 
@@ -131,7 +131,12 @@ class Case:
         return cls(**values)
 
 
-def _read_image(path: str) -> NDArray[np.uint8]:
+def read_image(path: str) -> NDArray[np.uint8]:
+    """Return a local image as RGB, shape (height, width, 3).
+
+    Raises:
+        Unsupported: it cannot be read.
+    """
     import cv2
 
     data = cv2.imread(path, cv2.IMREAD_COLOR)

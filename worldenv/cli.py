@@ -1,8 +1,9 @@
-"""The command line; ``cli_worlds`` holds the commands about serving and setting up worlds."""
+"""The command line; ``cli_worlds`` holds the commands about worlds."""
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -257,45 +258,50 @@ def explain(
     console.print(f"Page: {escape(str(explanation.page))}", soft_wrap=True)
 
 
-@app.command()
-def worlds() -> None:
-    """List the worlds and what one step of each is."""
-    from worldenv.worlds import WORLDS, load_world
-
-    table = RichTable("id", "size", "fps", "new frames a step", "drive", "truth", "licence")
-    for name in WORLDS:
-        try:
-            spec = load_world(name).spec
-        except WorldEnvError as error:
-            # Remote is whatever world its server has.
-            table.add_row(f"{name}-v0", "", "", "", "", "", escape(str(error).split(";")[0]))
-            continue
-        step = f"{spec.first_chunk}, then {spec.chunk}"
-        table.add_row(
-            f"{name}-v0",
-            "{}x{}".format(*spec.size),
-            f"{spec.fps:g}",
-            step if spec.first_chunk != spec.chunk else str(spec.chunk),
-            spec.drive,
-            ", ".join(spec.truth) or "none",
-            spec.licence,
-        )
-    console.print(table)
-    console.print("Your own: --world file.py:factory or --world module:factory")
+suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
+app.add_typer(suites, name="suites", invoke_without_command=True)
 
 
-@app.command()
-def suites() -> None:
+@suites.callback(invoke_without_command=True)
+def suites_default(context: typer.Context) -> None:
+    """List the built-in suites, or show one's cases."""
+    if context.invoked_subcommand is None:
+        list_suites()
+
+
+@suites.command("list")
+def list_suites() -> None:
     """List the built-in suites with their cases and scripts."""
     from worldenv.case import load_suite
     from worldenv.worlds.reference.cases import SUITES
 
-    table = RichTable("suite", "cases", "items", "scripts")
+    table = RichTable("suite", "cases", "items", "categories", "scripts")
     for name in SUITES:
         suite = load_suite(name)
         scripts = sorted({item.script.split(":")[1] for item in suite})
-        table.add_row(name, str(len(suite.cases)), str(len(suite)), ", ".join(scripts))
+        counts = Counter(case.category for case in suite.cases.values())
+        kinds = ", ".join(f"{category} {count}" for category, count in counts.items())
+        table.add_row(name, str(len(suite.cases)), str(len(suite)), kinds, ", ".join(scripts))
     console.print(table)
+
+
+@suites.command("show")
+def show_suite(
+    suite: Annotated[str, typer.Argument(help="Suite id.")],
+    case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
+    cases: Annotated[int | None, typer.Option("--cases", help="Only the first N cases.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="HTML file; without: SUITE.html here.")
+    ] = None,
+) -> None:
+    """Draw a contact sheet: the first view of every case, its targets outlined."""
+    from worldenv.case import load_suite
+    from worldenv.report.sheet import write_sheet
+
+    chosen = load_suite(suite).select(case or cases)
+    with progress_bar({suite: len(chosen.cases)}, "views") as advance:
+        path = write_sheet(chosen, out or Path(f"{suite}.html"), lambda name: advance(name, 1))
+    console.print(f"Contact sheet: {escape(str(path))}", soft_wrap=True)
 
 
 @app.command()
@@ -329,10 +335,12 @@ def parse_shard(text: str | None) -> tuple[int, int] | None:
 
 def finish(results: Results, *, table: bool = True) -> None:
     """Print the table, name the failures, write the report and say where it is."""
-    from worldenv.report.page import write_report
+    from worldenv.report.page import STAND_IN, write_report
 
     if table:
         print_summary(results.table())
+    if any(row.stand_in for row in results.scores):
+        console.print(STAND_IN, style="yellow", soft_wrap=True)
     for name, error in results.failed.items():
         errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
     console.print(f"Report: {escape(str(write_report(results.folder)))}", soft_wrap=True)

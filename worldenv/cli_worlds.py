@@ -1,15 +1,17 @@
-"""The commands that serve a world and set up a model: serve, setup."""
+"""The commands about worlds: worlds, check-world, serve, setup."""
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
+from rich.table import Table as RichTable
 
-from worldenv.report.console import console
+from worldenv.report.console import console, errors
 from worldenv.world import UnknownName, WorldEnvError
 
 __all__ = ["add_to"]
@@ -21,8 +23,60 @@ _Options = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
+    app.command()(worlds)
+    app.command("check-world")(check_world)
     app.command()(serve)
     app.command()(setup)
+
+
+def worlds() -> None:
+    """List the worlds: how each is driven, its licence, and what it still needs here."""
+    from worldenv.catalogue import entries
+
+    table = RichTable()
+    table.add_column("id", no_wrap=True)
+    for column in ("asked by", "drive", "state", "frames a step", "degrees"):
+        table.add_column(column)
+    table.add_column("licence")
+    table.add_column("here", no_wrap=True)
+    for entry in entries():
+        spec = entry.spec
+        facts = ["-", "-"] if spec is None else [spec.drive, spec.state]
+        cells = [entry.id, entry.control, *facts, entry.frames, entry.degrees]
+        # What a licence forbids is told by the page of worlds, and by set-up.
+        licence, *rest = re.split("[:;(]", entry.licence)
+        cells.append(licence.strip() + (" ..." if rest else ""))
+        table.add_row(*map(escape, [*cells, entry.readiness]))
+    console.print(table)
+    console.print(
+        "degrees: what a step turns by default. Every model can be walked without weights: "
+        "--world-option stand_in=true.\nYour own: --world file.py:factory or "
+        "--world module:factory; 'worldenv check-world' examines it."
+    )
+
+
+def check_world(
+    world: Annotated[str, typer.Argument(metavar="WORLD", help="Id, module:factory or file.py.")],
+    world_option: _Options = None,
+    frames: Annotated[int, typer.Option(help="New frames of a walk, at least.")] = 16,
+) -> None:
+    """Check that a world keeps the contract and does what its spec says."""
+    from worldenv.conformance import examine_world
+    from worldenv.serve import parse_options
+    from worldenv.worlds import load_world
+
+    options = parse_options(world_option or [])
+    table = RichTable("check", "result", "what was seen")
+    colours = {"ok": "green", "note": "yellow", "problem": "red"}
+    problems = 0
+    for finding in examine_world(lambda: load_world(world, **options), frames=frames):
+        state = f"[{colours[finding.state]}]{finding.state}[/]"
+        table.add_row(finding.check, state, escape(finding.note))
+        problems += finding.state == "problem"
+    console.print(table)
+    if problems:
+        errors.print(f"[red]{problems} problem(s)[/] in {escape(world)}", soft_wrap=True)
+        sys.exit(1)
 
 
 def serve(

@@ -9,9 +9,10 @@ from pathlib import Path
 from worldenv import store
 from worldenv.bench import Results
 from worldenv.camera import CameraPath
-from worldenv.case import BENCHMARKS, Case, load_case, load_script, load_suite
+from worldenv.case import BENCHMARKS, Case, load_case, load_suite
 from worldenv.evaluators.stats import Table
-from worldenv.rollout import Rollout, load_poses, with_phases
+from worldenv.poses import load_path
+from worldenv.rollout import Rollout
 from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
 from worldenv.stage import Progress, finished_record, rebuild_engine, score_rollout, silent
@@ -76,6 +77,7 @@ def score(
         "seed": rollout.seed,
         "control": "",
         "world": rollout.spec.name if rollout.spec is not None else name,
+        "stand_in": rollout.spec is not None and rollout.spec.stand_in,
         "profile": settings.profile,
     }
     record = finished_record(
@@ -158,23 +160,5 @@ def _open(source: Path, path: Path | None, script: str | None, case: Case | None
                 f"{source} is a recorded rollout and brings its own poses; leave out --path."
             )
         return rollout
-    if path is None and script is None:
-        raise WorldEnvError(
-            f"{source.name} is a video without poses; give its camera path with --path poses.json "
-            "(or --script when it walked one exactly)."
-        )
-    K = None
-    walked = None if script is None else load_script(script).path(None, case)
-    if path is not None:
-        poses, K = load_poses(path)
-        if walked is not None and script is not None:
-            if poses.phases is not None and poses.phases != walked.phases:
-                raise WorldEnvError(
-                    f"{path} has other phases than script {script}; leave out --script, or the "
-                    "phases in the file."
-                )
-            poses = with_phases(poses, script, case)
-    else:
-        assert walked is not None
-        poses = walked
+    poses, K = load_path(source, path, script, case)
     return Rollout.from_video(source, poses, K=K, case=case, script=script)

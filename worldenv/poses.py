@@ -157,6 +157,38 @@ def with_phases(path: CameraPath, script: Script | str, case: Case | None = None
     return CameraPath(path.poses, fps=path.fps, phases=phases, notes=path.notes)
 
 
+def load_path(
+    video: Path, file: Path | None, script: str | None, case: Case | None
+) -> tuple[CameraPath, NDArray[np.float64] | None]:
+    """Return the path that a video walked, and its intrinsics where they are known.
+
+    Args:
+        video: The video, for messages.
+        file: Its pose file; None where it walked the script exactly.
+        script: Script that it walked; names the phases that the pose file leaves out.
+        case: Case that it walked.
+
+    Raises:
+        InvalidPath: neither file nor script is given, or they do not fit.
+    """
+    if file is None:
+        if script is None:
+            raise InvalidPath(
+                f"{video.name} is a video without poses; give its camera path with --path "
+                "poses.json (or --script when it walked one exactly)."
+            )
+        return load_script(script).path(None, case), None
+    path, K = load_poses(file)
+    if script is None:
+        return path, K
+    if path.phases is not None and path.phases != load_script(script).path(None, case).phases:
+        raise InvalidPath(
+            f"{file} has other phases than script {script}; leave out --script, or the phases in "
+            "the file."
+        )
+    return with_phases(path, script, case), K
+
+
 def _read(file: Path) -> Any:
     try:
         if file.stat().st_size > MAX_BYTES:

@@ -137,12 +137,18 @@ class RolloutWriter:
         n = len(chunk.frames)
         truth = dict(chunk.truth or {})
         realised = truth.pop("pose", None)
+        # What is played back may itself hold the truth of some frames only.
+        known = truth.pop("recorded", {})
         if realised is not None:
             self._realised.frombytes(np.ascontiguousarray(realised, dtype=np.float64).tobytes())
         kept: dict[str, dict[int, Any]] = {}
         for key, values in truth.items():
             self._truth.declare(key, values[0])
-            wanted = [i for i in range(n) if self._truth.wants(key, self._length + i)]
+            wanted = [
+                i
+                for i in range(n)
+                if self._truth.wants(key, self._length + i) and (key not in known or known[key][i])
+            ]
             # Copies, because a world may go on to use its arrays.
             kept[key] = {
                 self._length + i: v.copy() if isinstance(v := values[i], np.ndarray) else v
@@ -152,7 +158,7 @@ class RolloutWriter:
         self._chunks.append(n)
         self._wall_times.append(float(wall_time))
         self._length += n
-        self._queue.put((np.array(chunk.frames), kept))
+        self._queue.put((np.array(chunk.frames, order="C"), kept))
 
     def finish(self) -> Path:
         """Complete the rollout and return its folder."""

@@ -101,7 +101,7 @@ class Settings:
     @property
     def is_perfect(self) -> bool:
         """Whether the world under test forgets nothing by construction."""
-        return self.is_reference and not self.world_options.get("faults")
+        return self.is_reference and remembers_all(self.world_options)
 
     @property
     def world_name(self) -> str:
@@ -255,7 +255,10 @@ def is_perfect_run(run: Mapping[str, Any] | None) -> bool:
     """Return whether ``run.json`` says that the world under test was the perfect world."""
     if run is None:
         return False
-    options = run.get("world_options") or {}
-    return str(run.get("world", "")) in (REFERENCE, REFERENCE.removesuffix("-v0")) and not (
-        options.get("faults")
-    )
+    reference = str(run.get("world", "")) in (REFERENCE, REFERENCE.removesuffix("-v0"))
+    return reference and remembers_all(run.get("world_options") or {})
+
+
+def remembers_all(options: Mapping[str, Any]) -> bool:
+    """Return whether Reference-v0 with these options forgets nothing by construction."""
+    return not options.get("faults") and options.get("context", "full") == "full"

@@ -24,7 +24,7 @@ from worldenv.evaluators.engine import Engine, Summary, build_engine
 from worldenv.rollout import InvalidRollout, Rollout, StorageError
 from worldenv.schedule import CONTROLS, REFERENCE, Episode, Settings
 from worldenv.store import EpisodeRecord, StoreError
-from worldenv.world import World, WorldEnvError
+from worldenv.world import WeightsNotFound, World, WorldEnvError
 from worldenv.worlds import load_world
 from worldenv.wrappers import RecordRollout, ScoreMemory
 
@@ -178,9 +178,12 @@ class Stage:
 
     @property
     def world_name(self) -> str:
-        """Name of the world under test, for records; a remote one also says which it is."""
-        name = self.settings.world_name
-        return f"{name} {self.world('').spec.name}" if self.settings.is_remote else name
+        """Name of the world under test, for records: which a remote one is, and a stand-in."""
+        name, spec = self.settings.world_name, self.world("").spec
+        if self.settings.is_remote:
+            return f"{name} {spec.name}"
+        marked = spec.stand_in and "(stand-in)" not in name
+        return f"{name} (stand-in)" if marked else name
 
     def _load(self, control: str) -> World:
         if control:
@@ -212,7 +215,8 @@ class Stage:
         world = self.world(episode.control)
         try:
             return self._perform(world, episode, run, progress)
-        except (StoreError, StorageError):
+        except (StoreError, StorageError, WeightsNotFound):
+            # None of the other episodes would fare better.
             raise
         except Exception as error:  # a model may raise anything; the run must go on
             record = self._failure(episode, error)
@@ -312,6 +316,7 @@ class Stage:
             "seed": episode.seed,
             "control": episode.control,
             "world": REFERENCE if episode.control else self.world_name,
+            "stand_in": not episode.control and self.world("").spec.stand_in,
             "profile": self.settings.profile,
         }
 

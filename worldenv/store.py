@@ -35,7 +35,8 @@ class StoreError(WorldEnvError):
 class EpisodeRecord(BaseModel):
     """``scores.json``: everything about one scored episode but its frames.
 
-    ``scores`` holds the fields of Score; ``error`` is set exactly when ``status`` is ``failed``.
+    ``scores`` holds the fields of Score; ``error`` is set exactly when ``status`` is ``failed``;
+    ``stand_in`` says that another world made the frames, so that they tell nothing of this one.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -50,6 +51,7 @@ class EpisodeRecord(BaseModel):
     seed: int
     control: str
     world: str
+    stand_in: bool = False
     profile: str
     frames: int
     rollout_key: str
@@ -73,6 +75,7 @@ class Row:
     episode: str
     control: str
     world: str
+    stand_in: bool
     profile: str
     backbone: str
     constants_version: str
@@ -233,6 +236,7 @@ def rows_of(episode: str, record: EpisodeRecord) -> list[Row]:
                 seed=record.seed,
                 control=record.control,
                 world=record.world,
+                stand_in=record.stand_in,
                 profile=record.profile,
                 backbone=str(score["detail"].get("backbone", "")),
                 constants_version=record.constants_version,
@@ -256,6 +260,7 @@ _COLUMNS = {
     "episode": "TEXT NOT NULL",
     "control": "TEXT NOT NULL",
     "world": "TEXT NOT NULL",
+    "stand_in": "INTEGER NOT NULL",
     "profile": "TEXT NOT NULL",
     "backbone": "TEXT NOT NULL",
     "constants_version": "TEXT NOT NULL",
@@ -344,5 +349,6 @@ def read_index(run: Path) -> list[Row]:
     for cell in cells:
         values = dict(zip(_COLUMNS, cell, strict=True))
         values["detail"] = json.loads(values["detail"])
+        values["stand_in"] = bool(values["stand_in"])
         rows.append(Row(**values))
     return rows

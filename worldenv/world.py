@@ -98,7 +98,8 @@ class Chunk(NamedTuple):
             (n, height, width) uint16 instance ids (0 where nothing was hit), and ``state``, a
             sequence of n dicts of plain values. A state holds ``instances``: id -> {category,
             variant, pose}, the instances as they are *shown* in that frame, and ``event``: None or
-            {name, progress}.
+            {name, progress}. Where not all of it is known, ``recorded`` says of which frames it is:
+            key -> bool (n,).
     """
 
     frames: np.ndarray
@@ -138,6 +139,8 @@ class WorldSpec:
             text world.
         discrete: Whether each frame can only move one primitive by its quantum; a world that
             takes float poses is not discrete, whatever ``quantum`` says.
+        held: Whether one motion is held through each chunk, as by a caption; scripts then round
+            their legs to whole chunks.
         deterministic: Whether equal seeds give equal bits.
         stand_in: Whether frames come from another world; such runs enter no comparison.
         weights_revision: Revision of the weights, empty when there are none.
@@ -166,6 +169,7 @@ class WorldSpec:
     backend: str = "official"
     reset_frames: int = 1
     discrete: bool = False
+    held: bool = False
     deterministic: bool = True
     stand_in: bool = False
     weights_revision: str = ""
@@ -360,7 +364,9 @@ def check_chunk(chunk: Chunk, spec: WorldSpec, expected: Optional[int]) -> Chunk
         )
     if not np.isfinite(poses).all():
         raise GenerationFailed("{} returned poses that are not finite".format(spec.name))
-    for key, value in (chunk.truth or {}).items():
+    truth = dict(chunk.truth or {})
+    recorded = truth.pop("recorded", {})
+    for key, value in [*truth.items(), *recorded.items()]:
         if len(value) != n:
             raise GenerationFailed(
                 "{} returned truth[{!r}] for {} frames beside {} frames".format(

@@ -44,21 +44,21 @@ def print_estimate(estimate: Estimate) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(counts: dict[str, int] | None) -> Iterator[Any]:
-    """Show progress in frames; yields the callback that moves it."""
+def progress_bar(counts: dict[str, int] | None, unit: str = "frames") -> Iterator[Any]:
+    """Show progress in frames or another unit; yields the callback that moves it."""
     total = None if counts is None else sum(counts.values())
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("frames"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=console,
         transient=not console.is_terminal,
     )
     with bar:
-        task = bar.add_task("walking", total=total)
+        task = bar.add_task("", total=total)
 
         def advance(episode: str, frames: int) -> None:
             bar.update(task, advance=frames, description=escape(episode[-44:]))

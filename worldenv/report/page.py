@@ -25,6 +25,13 @@ from worldenv.store import EpisodeRecord, Row
 
 TITLES = {"worldmembench": "WorldMemBench", "mbench": "MBench", "r2m": "R2M-Bench"}
 
+STAND_IN = (
+    "This run is a stand-in: Reference-v0 made the frames along the path that the model would be "
+    "asked to follow. It tests conventions, says nothing of what the model remembers, and enters "
+    "no comparison."
+)
+"""What a report says of a run whose frames another world made."""
+
 _TABULATE = {
     "worldmembench": worldmembench.tabulate,
     "mbench": mbench.tabulate,
@@ -60,6 +67,7 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
     own = [row for row in rows if not row.control]
     sections = [
         _head(worlds, found),
+        _stand_in(found),
         _failures(found),
         "<h2 id='summary'>Summary</h2>",
         "<p class='lead'>A line a metric: the mean over episodes, with what a perfect, an amnesiac "
@@ -128,6 +136,12 @@ def _head(worlds: Sequence[str], found: Sequence[tuple[str, EpisodeRecord]]) -> 
         f"<div class='facts'>{cells}</div>"
         f"<p class='small'>Measured by {escape(roles) or 'nothing'}</p><nav>{nav}</nav>"
     )
+
+
+def _stand_in(found: Sequence[tuple[str, EpisodeRecord]]) -> str:
+    if not any(r.stand_in for _, r in found):
+        return ""
+    return f"<div class='warn'>{STAND_IN}</div>"
 
 
 def _failures(found: Sequence[tuple[str, EpisodeRecord]]) -> str:

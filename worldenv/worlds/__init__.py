@@ -16,7 +16,37 @@ from worldenv.world import UnknownName, World, WorldEnvError, WorldSpec
 
 WORLDS: dict[str, str] = {
     "Reference": "worldenv.worlds.reference:make",
+    "Panorama": "worldenv.worlds.panorama:make",
+    "Recorded": "worldenv.worlds.recorded:make",
     "Remote": "worldenv.worlds.remote:make",
+    "WorldPlay": "worldenv.worlds.models.worldplay:make",
+    "WorldPlayWan": "worldenv.worlds.models.worldplay_wan:make",
+    "MatrixGame2": "worldenv.worlds.models.matrix_game2:make",
+    "MatrixGame3": "worldenv.worlds.models.matrix_game3:make",
+    "MatrixGame35": "worldenv.worlds.models.matrix_game35:make",
+    "SanaWM": "worldenv.worlds.models.sana_wm:make",
+    "SanaWMStreaming": "worldenv.worlds.models.sana_wm_streaming:make",
+    "Yume": "worldenv.worlds.models.yume:make",
+    "Yume15": "worldenv.worlds.models.yume15:make",
+    "LingBotWorld": "worldenv.worlds.models.lingbot_world:make",
+    "LingBotWorldFast": "worldenv.worlds.models.lingbot_world_fast:make",
+    "LingBotWorld2": "worldenv.worlds.models.lingbot_world2:make",
+    "Evoke": "worldenv.worlds.models.evoke:make",
+    "DreamXWorld": "worldenv.worlds.models.dreamx_world:make",
+    "DreamXWorldCam": "worldenv.worlds.models.dreamx_world_cam:make",
+    "DreamXWorldMemo": "worldenv.worlds.models.dreamx_world_memo:make",
+    "Lyra2": "worldenv.worlds.models.lyra2:make",
+    "InfiniteWorld": "worldenv.worlds.models.infiniteworld:make",
+    "WonderWorld": "worldenv.worlds.models.wonderworld:make",
+    "SelfForcing": "worldenv.worlds.models.selfforcing:make",
+    "LongLive": "worldenv.worlds.models.longlive:make",
+    "LongLive2": "worldenv.worlds.models.longlive2:make",
+    "Helios": "worldenv.worlds.models.helios:make",
+    "CausalForcing": "worldenv.worlds.models.causalforcing:make",
+    "MemFlow": "worldenv.worlds.models.memflow:make",
+    "CosmosPredict25": "worldenv.worlds.models.cosmos:make",
+    "LongCatVideo": "worldenv.worlds.models.longcat:make",
+    "SkyReelsV2": "worldenv.worlds.models.skyreels:make",
 }
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
 
@@ -66,6 +96,18 @@ def load_world(name: str, **options: Any) -> World:
         )
     checked: World = world
     return checked
+
+
+def world_module(name: str) -> Any:
+    """Return the module of a built-in world; importing it loads nothing heavy.
+
+    Raises:
+        UnknownName: there is no such world.
+    """
+    plain = re.sub(r"-v\d+$", "", name)
+    if plain not in WORLDS:
+        raise UnknownName("world", name, [f"{world}-v0" for world in WORLDS])
+    return _load_module(WORLDS[plain].partition(":")[0])
 
 
 def plugins() -> dict[str, str]:
@@ -131,4 +173,4 @@ def _load_file(file: Path) -> Any:
     return module
 
 
-__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins"]
+__all__ = ["GROUP", "WORLDS", "InvalidWorld", "load_world", "plugins", "world_module"]

@@ -33,7 +33,10 @@ from worldenv.world import (
 if TYPE_CHECKING:
     from worldenv.installed import Launch, ServerProcess
 
-__all__ = ["RemoteWorld", "ServerBusy", "ServerLost", "make"]
+__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
+
+NEEDS = "a server: worldenv serve"
+"""What the list of worlds says that it still needs."""
 
 # What two servers of one world, or a spec known beforehand and a server, must have in common.
 _SAME = (

@@ -28,6 +28,8 @@ OPTIONS = (
     "truth",
     "family",
     "cache",
+    "context",
+    "budget",
 )
 
 

@@ -15,7 +15,7 @@ from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
-from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, Pool
+from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
 
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
@@ -73,7 +73,10 @@ class Renderer:
         self.detail, self.threads = detail, threads
         self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
         self._exposure = exposure(self._lit.scene)
-        self._pool = Pool()
+        # A small frame of coarse meshes never shows the finest mipmaps of most textures.
+        small = detail == "coarse" and max(size) * supersample <= 128
+        self._finest = 1 << (max(size) * supersample).bit_length() if small else 1 << (LEVELS - 1)
+        self._pool = Pool(self._finest)
         self._resolved: dict[tuple[int, int], tuple[Any, ...]] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
@@ -119,7 +122,7 @@ class Renderer:
             }
         )
         if len(self._pool.texels.side) > 2 * len(names) + 64:
-            self._pool = Pool()
+            self._pool = Pool(self._finest)
         self._pool.add({name: lit.scene.textures[name] for name in names})
         pool = self._pool.texels
         self._levels: dict[int, tuple[_Level, ...]] = {}
@@ -206,6 +209,9 @@ class Renderer:
             local = lit.parts[instance.id][0].local
             self._extent[instance.id] = (local.min(axis=0), local.max(axis=0))
         self._placed: dict[int, bytes] = {}
+        self._table = np.array(
+            [[_row_of(levels[k]) for k in (0, -1)] for levels in self._levels.values()], np.int64
+        )
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
             self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
@@ -311,29 +317,28 @@ class Renderer:
         )
         distance = np.sqrt((centre**2).sum(axis=1)) - radius
         size = radius * focal * (256.0 / width) / np.maximum(distance + radius, 1e-6)
-        rows, record = [], 0
-        instances = self.scene.instances
-        for k in np.argsort(distance, kind="stable"):
-            if not seen[k]:
-                continue
-            levels = self._levels[instances[k].id]
-            coarse = self.detail == "coarse" or (self.detail == "auto" and size[k] < SMALL)
-            level = levels[-1] if coarse else levels[0]
-            part = level.part
-            faces = len(part.faces)
-            rows.append(
-                (
-                    level.first_face,
-                    faces,
-                    level.first_vertex,
-                    len(part.vertices),
-                    record,
-                    int(part.two_sided),
-                )
-            )
-            # Only what reaches the near plane can be cut by it.
-            record += faces if z[k] - radius[k] > raster.NEAR else 2 * faces
-        return np.array(rows, np.int64).reshape(-1, 6)
+        order = np.argsort(distance, kind="stable")
+        order = order[seen[order]]
+        coarse = (self.detail == "coarse") | ((self.detail == "auto") & (size[order] < SMALL))
+        table: NDArray[np.int64] = self._table[order, coarse.astype(np.intp)]
+        # Only what reaches the near plane can be cut by it.
+        near = z[order] - radius[order] <= raster.NEAR
+        records = table[:, 1] * (1 + near)
+        table[:, 4] = np.cumsum(records) - records
+        return table
+
+
+def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
+    """Return what ``raster.draw`` takes of a level, the first record still 0."""
+    part = level.part
+    return (
+        level.first_face,
+        len(part.faces),
+        level.first_vertex,
+        len(part.vertices),
+        0,
+        int(part.two_sided),
+    )
 
 
 def _sphere(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:

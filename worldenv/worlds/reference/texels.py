@@ -91,12 +91,16 @@ def _fill(image, out, offset, side, linear, encode):  # type: ignore[no-untyped-
 class Pool:
     """Textures in one growing array; an image once added keeps its number.
 
+    Args:
+        finest: Largest side kept; of larger images the finest mipmaps are left out.
+
     Attributes:
         texels: The arrays that the kernels read.
         number: Name -> row of ``texels.offset`` and the others.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, finest: int = 1 << (LEVELS - 1)) -> None:
+        self._finest = finest
         self.texels = Texels(
             np.zeros(0, np.uint32),
             np.zeros((0, LEVELS), np.int64),
@@ -135,7 +139,7 @@ class Pool:
         offset, side, levels = [], [], []
         at = self._used
         for image in new.values():
-            n = image.shape[0]
+            n = min(image.shape[0], self._finest)
             row = np.zeros(LEVELS, np.int64)
             for level in range(n.bit_length()):
                 row[level] = at
@@ -152,7 +156,14 @@ class Pool:
         for k, ((name, image), row) in enumerate(zip(new.items(), offset, strict=True)):
             self.number[name] = len(old.side) + k
             self._images[name] = image
-            _fill(np.ascontiguousarray(image), texels, row[0], image.shape[0], LINEAR, ENCODE)
+            n = image.shape[0]
+            if n <= self._finest:
+                _fill(np.ascontiguousarray(image), texels, row[0], n, LINEAR, ENCODE)
+                continue
+            whole = np.empty((4 * n * n - 1) // 3, np.uint32)
+            _fill(np.ascontiguousarray(image), whole, 0, n, LINEAR, ENCODE)
+            kept = (4 * self._finest**2 - 1) // 3
+            texels[row[0] : row[0] + kept] = whole[len(whole) - kept :]
         self._used = at
         self.texels = Texels(
             texels,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, Primitive, intrinsics
+from worldenv.context import POLICIES, check_policy, read_budget, vertical_fov
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -26,7 +27,8 @@ from worldenv.worlds.reference.families import (
     reimagine,
     scene_of,
 )
-from worldenv.worlds.reference.faults import Memory, check_faults
+from worldenv.worlds.reference.faults import Memory, check_faults, seen_in
+from worldenv.worlds.reference.history import History
 from worldenv.worlds.reference.lit import Lit
 from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
 from worldenv.worlds.reference.scene import Scene
@@ -47,6 +49,7 @@ class _Episode:
         frame: Index of the newest frame.
         lit: The scene as it is shown.
         memory: What the forget fault keeps, None without it.
+        history: What a context policy looks back at, None for ``full``.
         first: Frame 0 and its state, for the frozen fault.
     """
 
@@ -55,6 +58,7 @@ class _Episode:
     frame: int
     lit: Lit
     memory: Memory | None
+    history: History | None
     first: tuple[Drawn, dict[str, Any]]
 
 
@@ -83,6 +87,8 @@ class ReferenceWorld:
         truth: Collection[str] = TRUTH,
         family: str = "interior",
         cache: bool = True,
+        context: str = "full",
+        budget: Mapping[str, int] | None = None,
     ) -> None:
         """Check the options; nothing is built before ``reset``.
 
@@ -101,6 +107,11 @@ class ReferenceWorld:
             truth: Which of ``pose``, ``depth``, ``ids`` and ``state`` chunks carry.
             family: Scene family when a start names none.
             cache: Whether built light is kept in the user's cache folder.
+            context: Which of its past the world may look at: ``full``, ``sliding``, ``fov`` or
+                ``none``. What no latent within it shows is re-imagined by seed when it comes
+                into view again; the instance of an event is not, as events run on by time.
+            budget: Latents of four frames that a limited policy may hold: any of ``sink`` (4),
+                ``recent`` (4), ``retrieved`` (8) and ``current`` (4).
 
         Raises:
             Unsupported: a value is out of range; the message says which.
@@ -127,6 +138,12 @@ class ReferenceWorld:
         self._truth = tuple(k for k in TRUTH if k in truth)
         self._family = _choice("family", family, tuple(FAMILIES))
         self._cache = bool(cache)
+        self._policy, self._budget = check_policy(context), read_budget(budget)
+        if self._policy != "full" and self._faults.get("forget", 0.0) > 0:
+            raise Unsupported(
+                f"context={context!r} and the fault 'forget' both decide what is re-imagined; "
+                "give one of the two"
+            )
         K = intrinsics(self._size, self._fov)
         self.spec = WorldSpec(
             name="Reference",
@@ -146,6 +163,7 @@ class ReferenceWorld:
             prompt="none",
             pose_exactness="exact",
             truth=self._truth,
+            context_policies=POLICIES,
             backend="worldenv",
             deterministic=True,
             licence="Apache-2.0",
@@ -194,8 +212,15 @@ class ReferenceWorld:
         drawn = self._draw(np.asarray(view.pose, np.float64), 0.0)
         if memory is not None:
             memory = memory.after(0, drawn.ids, [])
+        history = None
+        if self._policy != "full":
+            fov = (self._fov, vertical_fov(self._fov, self._size))
+            history = History(int(seed), self._policy, self._budget, fov)
+            history = history.after(0, np.asarray(view.pose), seen_in(drawn.ids))
         state = self._state(lit.scene, 0.0)
-        self._episode = _Episode(name, np.asarray(view.pose), 0, lit, memory, (drawn, state))
+        self._episode = _Episode(
+            name, np.asarray(view.pose), 0, lit, memory, history, (drawn, state)
+        )
         return self._chunk(np.eye(4)[None], np.eye(4)[None], [drawn], [state])
 
     def step(self, poses: np.ndarray, prompt: str | None = None) -> Chunk:
@@ -273,9 +298,8 @@ class ReferenceWorld:
         return renderer.lit
 
     def _draw(self, pose: NDArray[np.float64], time: float) -> Drawn:
-        assert self._renderer is not None
         self.frames_rendered += 1
-        return self._renderer.draw(pose, time)
+        return self._shown.draw(pose, time)
 
     def _next(
         self, episode: _Episode, pose: NDArray[np.float64]
@@ -286,41 +310,109 @@ class ReferenceWorld:
         time = frame / self._fps
         camera = episode.view @ pose
         drawn = self._draw(camera, time)
-        memory, lit = episode.memory, episode.lit
+        memory, history = episode.memory, episode.history
         if memory is not None:
-            drawn, lit, memory = self._forget(episode, memory, drawn, camera, frame)
+            drawn, memory = self._forget(episode.name, memory, drawn, camera, frame)
+        if history is not None:
+            drawn, history = self._look_back(episode.name, history, drawn, camera, frame)
+        lit = self._shown.lit
         state = self._state(lit.scene, time)
-        return replace(episode, frame=frame, lit=lit, memory=memory), drawn, state
+        return (
+            replace(episode, frame=frame, lit=lit, memory=memory, history=history),
+            drawn,
+            state,
+        )
 
     def _forget(
         self,
-        episode: _Episode,
+        name: SceneName,
         memory: Memory,
         drawn: Drawn,
         camera: NDArray[np.float64],
         frame: int,
-    ) -> tuple[Drawn, Lit, Memory]:
+    ) -> tuple[Drawn, Memory]:
         """Re-imagine what has come back into view, before the frame is shown."""
-        assert self._renderer is not None
         came_back: list[int] = []
-        while True:
-            scene = self._renderer.scene
-            new = [i for i in memory.returned(frame, drawn.ids) if i not in came_back]
-            came_back += new
+
+        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
+            new = [i for i in memory.returned(frame, ids) if i not in came_back]
+            came_back.extend(new)
             changed = []
             for i in new:
                 instance = scene.instance(i)
                 seed = None if instance.moves else memory.forgets(i)
                 if seed is not None:
-                    other, textures = reimagine(episode.name, scene, instance, seed)
-                    scene = scene.with_instance(other, textures)
+                    scene = scene.with_instance(*reimagine(name, scene, instance, seed))
                     changed.append(i)
+            return scene, changed
+
+        drawn = self._redraw(drawn, camera, frame, replaced)
+        return drawn, memory.after(frame, drawn.ids, came_back)
+
+    def _look_back(
+        self,
+        name: SceneName,
+        history: History,
+        drawn: Drawn,
+        camera: NDArray[np.float64],
+        frame: int,
+    ) -> tuple[Drawn, History]:
+        """Show what comes into view as the accessible past has it, or imagine it anew."""
+        assert self._built is not None
+        built = self._built[1].scene
+        decided: set[int] = set()
+
+        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
+            nonlocal history
+            changed = []
+            for i in seen_in(ids):
+                if i in decided or history.in_view_before(i):
+                    continue
+                decided.add(i)
+                instance = built.instance(i)
+                version = 0 if instance.moves else history.version(i, frame, camera)
+                if version == history.in_scene(i):
+                    continue
+                if version == 0:
+                    scene = scene.with_instance(instance)
+                else:
+                    seed = history.draw(i, version)
+                    scene = scene.with_instance(*reimagine(name, scene, instance, seed))
+                history = history.with_version(i, version)
+                changed.append(i)
+            return scene, changed
+
+        drawn = self._redraw(drawn, camera, frame, replaced)
+        return drawn, history.after(frame, camera, seen_in(drawn.ids))
+
+    @property
+    def _shown(self) -> Renderer:
+        assert self._renderer is not None
+        return self._renderer
+
+    def _redraw(
+        self,
+        drawn: Drawn,
+        camera: NDArray[np.float64],
+        frame: int,
+        replaced: Callable[[Scene, NDArray[np.uint16]], tuple[Scene, list[int]]],
+    ) -> Drawn:
+        """Draw a frame until nothing in view is replaced any more.
+
+        Args:
+            drawn: The frame as the scene stands.
+            camera: Its camera pose, shape (4, 4).
+            frame: Its index.
+            replaced: Takes the scene and an id image; returns the scene with other instances, and
+                which ids changed.
+        """
+        while True:
+            scene, changed = replaced(self._shown.scene, drawn.ids)
             if not changed:
-                break
-            self._renderer.swap(scene, changed)
+                return drawn
+            self._shown.swap(scene, changed)
             # What has changed may uncover something else that had been away.
-            drawn = self._renderer.draw(camera, frame / self._fps)
-        return drawn, self._renderer.lit, memory.after(frame, drawn.ids, came_back)
+            drawn = self._shown.draw(camera, frame / self._fps)
 
     def _state(self, scene: Scene, time: float) -> dict[str, Any]:
         """Return the state of a moment; moments of equal state share one dict."""

@@ -1,0 +1,140 @@
+"""Contact sheets of suites: the first view of every case with its targets outlined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from html import escape
+from pathlib import Path
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv import store
+from worldenv.case import Case, Suite
+from worldenv.report.html import document, thumbnail
+from worldenv.report.svg import PALETTE
+from worldenv.world import Start, World
+from worldenv.worlds.reference import make
+
+__all__ = ["write_sheet"]
+
+SIDE = 256
+"""Pixels along a side of a view."""
+FOV = 75.0
+
+
+def write_sheet(
+    suite: Suite,
+    path: Path,
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the contact sheet of a suite as one HTML file and return its path.
+
+    Args:
+        suite: The suite; narrow it first with ``suite.select`` where only some cases are wanted.
+        path: Where to, written under a temporary name and renamed.
+        progress: Called with the id of each case when its view is drawn.
+
+    Raises:
+        StoreError: the file cannot be written.
+        UnknownName: a case names a scene that does not exist.
+    """
+    scripts: dict[str, list[str]] = {}
+    for item in suite:
+        scripts.setdefault(item.case.id, []).append(item.script.partition(":")[2])
+    world = make(size=(SIDE, SIDE), fov=FOV, supersample=2, truth=("ids",))
+    figures: dict[str, list[str]] = {}
+    try:
+        for case in suite.cases.values():
+            frame, ids = _view(world, case)
+            figures.setdefault(case.category, []).append(
+                _figure(case, outlined(frame, ids, _marked(case)), scripts[case.id])
+            )
+            if progress is not None:
+                progress(case.id)
+    finally:
+        world.close()
+    body = [f"<h1>{escape(suite.id)}</h1>", f"<p class='lead'>{_counts(suite)}</p>"]
+    for category, found in figures.items():
+        body.append(f"<h2>{escape(category)} ({len(found)})</h2>")
+        body.append(f"<div class='sheet'>{''.join(found)}</div>")
+    page = document(f"Suite {suite.id}", "\n".join(body), _STYLE)
+    with store.explain_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            temporary.write_text(page, encoding="utf-8")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    return path
+
+
+_STYLE = (
+    ".sheet{display:grid;grid-template-columns:repeat(auto-fill,minmax(170px,1fr));gap:14px}"
+    ".sheet figure{margin:0}"
+    ".sheet img{width:100%;height:auto;border-radius:6px;display:block}"
+    ".sheet figcaption{font-size:12px;line-height:1.45;padding-top:5px}"
+    ".sheet b{display:block;overflow-wrap:anywhere}.sheet i{font-style:normal;font-weight:600}"
+)
+
+
+def _counts(suite: Suite) -> str:
+    return (
+        f"{len(suite.cases)} cases, {len(suite)} items. What must still be there on return is "
+        "outlined; the thing that an event changes is outlined in the last colour."
+    )
+
+
+def _view(world: World, case: Case) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    chunk = world.reset(Start(scene=case.scene), seed=0, plan=None)
+    assert chunk.truth is not None
+    return chunk.frames[0], chunk.truth["ids"][0]
+
+
+def _marked(case: Case) -> list[tuple[str, int]]:
+    """Return (name, instance) of what a case looks for."""
+    marked = [(t.name, t.instance) for t in case.targets if t.instance is not None]
+    if case.event is not None and case.event.instance is not None:
+        marked.append((case.event.name, case.event.instance))
+    return marked
+
+
+def outlined(
+    frame: NDArray[np.uint8], ids: NDArray[np.uint16], marked: Sequence[tuple[str, int]]
+) -> NDArray[np.uint8]:
+    """Return a frame (height, width, 3) with the outline of each marked instance on it.
+
+    Args:
+        frame: The view.
+        ids: Its instance ids, shape (height, width).
+        marked: (name, instance id), coloured in order.
+    """
+    shown = frame.copy()
+    for k, (_, instance) in enumerate(marked):
+        mask = (ids == instance).astype(np.uint8)
+        contours, _ = cv2.findContours(mask, cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
+        cv2.drawContours(shown, contours, -1, _colour(k), 2, cv2.LINE_AA)
+    return shown
+
+
+def _colour(k: int) -> tuple[int, int, int]:
+    text = PALETTE[k % len(PALETTE)].lstrip("#")
+    return int(text[:2], 16), int(text[2:4], 16), int(text[4:], 16)
+
+
+def _figure(case: Case, frame: NDArray[np.uint8], scripts: Sequence[str]) -> str:
+    names = " ".join(
+        f"<i style='color:{PALETTE[k % len(PALETTE)]}'>{escape(name)}</i>"
+        for k, (name, _) in enumerate(_marked(case))
+    )
+    name = escape(case.id.partition("/")[2])
+    where = case.scene or {}
+    place = (
+        f"{where.get('family', '')} {where.get('seed', '')}, {where.get('view') or 'first view'}"
+    )
+    return (
+        f"<figure>{thumbnail(frame, SIDE)}<figcaption><b>{name}</b>{names}<br>"
+        f"{escape(place)}<br>{escape(', '.join(scripts))}</figcaption></figure>"
+    )
