@@ -329,6 +329,27 @@ def test_several_servers_of_one_world_share_the_clients(tmp_path):
                 walked(mixed, 1)
 
 
+def test_a_stand_in_is_not_taken_for_the_model(tmp_path):
+    spec = remote_worlds.make().spec
+    with serving(tmp_path, WAYWARD, options={"stand_in": True}) as (address, _):
+        with closing(RemoteWorld(address, spec=spec)) as remote:
+            with pytest.raises(Unsupported, match="its stand_in is True, not False"):
+                walked(remote, 1)
+
+
+def test_a_moved_server_is_the_same_world():
+    for world, options, servers, identity in (
+        ("Remote-v0", {"addresses": "ws://a:1, ws://b:2"}, 2, {}),
+        ("Remote-v0", {"launch": "WorldPlay"}, 0, {}),
+        ("WorldPlay-v0", {"server": "ws://a:1", "context": "none"}, 1, {"context": "none"}),
+        ("Reference-v0", {"fov": 60}, 0, {"fov": 60}),
+        ("mine.py:make", {"server": "x"}, 0, {"server": "x"}),
+    ):
+        settings = bench.Settings(world, options)
+        assert settings.servers == servers
+        assert settings.identity == settings.to_dict()["world_options"] == identity
+
+
 def test_a_token_is_needed_to_bind_elsewhere_and_is_checked(tmp_path):
     refused = subprocess.run(
         [sys.executable, "-m", "worldenv.serve", "--world", WAYWARD, "--host", "0.0.0.0"],

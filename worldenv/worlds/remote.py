@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import weakref
 from collections.abc import Sequence
@@ -38,20 +39,8 @@ __all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
 NEEDS = "a server: worldenv serve"
 """What the list of worlds says that it still needs."""
 
-# What two servers of one world, or a spec known beforehand and a server, must have in common.
-_SAME = (
-    "name",
-    "size",
-    "K",
-    "fps",
-    "chunk",
-    "first_chunk",
-    "reset_frames",
-    "drive",
-    "prompt",
-    "truth",
-    "backend",
-)
+# In all else two servers of one world, or a spec known beforehand and a server, must agree.
+_MAY_DIFFER = ("weights_revision", "licence", "citation", "deterministic")
 _PAUSE_SECONDS = 0.5
 
 
@@ -372,13 +361,13 @@ class RemoteWorld:
 
     def _check_spec(self, line: Line) -> None:
         spec = self.__dict__.get("spec", line.spec)
-        for field in _SAME:
-            ours, theirs = getattr(spec, field), getattr(line.spec, field)
-            if ours != theirs:
+        for field in dataclasses.fields(spec):
+            ours, theirs = getattr(spec, field.name), getattr(line.spec, field.name)
+            if ours != theirs and field.name not in _MAY_DIFFER:
                 line.close()
                 self._line = None
                 raise Unsupported(
-                    f"{line.address} serves another world than expected: its {field} is "
+                    f"{line.address} serves another world than expected: its {field.name} is "
                     f"{theirs!r}, not {ours!r}"
                 )
 
