@@ -82,11 +82,6 @@ class Launch:
         if isinstance(self.nproc, bool) or not isinstance(self.nproc, int) or self.nproc < 1:
             raise InvalidSetup(f"nproc must be a whole number from 1, got {self.nproc!r}")
 
-    @property
-    def packs_adapter(self) -> bool:
-        """Whether the adapter is a file, which travels with the server."""
-        return (self.adapter.rpartition(":")[0] or self.adapter).endswith(".py")
-
     def command(self, server: Path, *, announce: Path) -> list[str]:
         """Return the command line that starts the server.
 
@@ -99,11 +94,9 @@ class Launch:
         options = {**{k: v for k, v in places.items() if v}, **self.options}
         # Values as JSON: a text such as 007 stays a text.
         pairs = [f"{key}={json.dumps(value)}" for key, value in options.items()]
-        adapter = [] if self.packs_adapter else ["--world", self.adapter]
         return [
             self.python,
             str(server),
-            *adapter,
             *(word for pair in pairs for word in ("--world-option", pair)),
             "--port",
             "0",
@@ -266,7 +259,7 @@ def start(launch: Launch, world: str) -> ServerProcess:
         ServerLost: it does not start; the message ends with its log.
     """
     folder = Path(tempfile.mkdtemp(prefix="worldenv-server-"))
-    server = export(folder / "server.pyz", launch.adapter if launch.packs_adapter else "")
+    server = export(folder / "server.pyz", launch.adapter)
     token = secrets.token_hex(16)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     # What this process imports from is no business of the model's environment.
