@@ -64,6 +64,8 @@ def test_the_path_the_seed_the_text_and_the_lens_matter(world):
     frames = made(world, plan)
     assert frames.shape == (17, 64, 64, 3) and np.array_equal(frames[0], IMAGE)
     assert np.array_equal(frames, made(world, plan))
+    # Seeds are whole numbers of any size.
+    assert world.reset(Start(image=IMAGE), seed=2**80 + 1, plan=plan).frames.shape == (1, 64, 64, 3)
     K = np.array([[20.0, 0, 32], [0, 20, 32], [0, 0, 1]])
     for other in (
         made(world, yaw(17, -1.0)),
@@ -116,7 +118,7 @@ def test_a_snapshot_goes_on_where_it_was(world):
     world.reset(Start(image=IMAGE, prompt="a room"), seed=0, plan=plan)
     world.step(plan.poses[1:9])
     token = world.snapshot()
-    with pytest.raises(Unsupported, match="none between chunks"):
+    with pytest.raises(Unsupported, match="no prompt between chunks"):
         world.step(plan.poses[9:], "a lake")
     world.step(plan.poses[9:])
     world.restore(token)

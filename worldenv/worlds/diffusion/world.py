@@ -131,7 +131,7 @@ class DiffusionWorld(ModelWorld):
         import torch
 
         # Everything random comes from this one, on the CPU: the same numbers on every device.
-        self._generator = torch.Generator().manual_seed(seed)
+        self._generator = torch.Generator().manual_seed(seed % 2**63)
         self._scene = start.prompt
         self._memory = self.remember(image, self.spec.intrinsics() if K is None else K, native)
         return image[None].copy(), None
@@ -139,10 +139,6 @@ class DiffusionWorld(ModelWorld):
     def advance(self, native: Native, poses: NDArray[np.float64], prompt: str | None) -> Frames:
         """Return the next frames."""
         if prompt is not None:
-            if self.spec.prompt != "chunk":
-                raise Unsupported(
-                    f"{self.model.id} takes the text of an episode at reset, none between chunks"
-                )
             self._scene = prompt
         frames, self._memory = self.go_on(self._memory, native, poses)
         if len(frames) != len(poses):

@@ -12,6 +12,7 @@ import importlib
 import os
 import queue
 import random
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,7 @@ from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 __all__ = [
     "CHECKED",
     "RECORDED",
+    "TINY",
     "HeldRows",
     "Loop",
     "PlannedWorld",
@@ -41,11 +43,18 @@ __all__ = [
     "fit_image",
     "fit_intrinsics",
     "found",
+    "lone_rank",
     "official_module",
     "pixels",
     "seed_all",
 ]
 
+
+TINY = (
+    "official loop run on the CPU by its adapter with tiny random or stubbed networks, which saw "
+    "the control that was meant; never run with its weights by us"
+)
+"""``Model.verified`` of models whose official loop has been run by the adapter."""
 
 CHECKED = (
     "control compared with the official functions; adapter run against a recording stand-in of the "
@@ -112,6 +121,24 @@ def at_repo(*folders: Path) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+def lone_rank() -> None:
+    """Tell torch.distributed that this process is the only rank, unless it has been told else.
+
+    Official code that is always started by torchrun relies on these variables even on one GPU.
+    """
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    for name, value in (
+        ("RANK", "0"),
+        ("LOCAL_RANK", "0"),
+        ("WORLD_SIZE", "1"),
+        ("MASTER_ADDR", "127.0.0.1"),
+        ("MASTER_PORT", str(port)),
+    ):
+        os.environ.setdefault(name, value)
 
 
 def seed_all(seed: int) -> None:
