@@ -110,6 +110,15 @@ def test_a_state_with_arrays_or_odd_values():
             parcels.write_chunk(made, {})
 
 
+def test_what_is_known_of_truth_travels():
+    made = chunk()
+    known = {"depth": np.arange(len(made.frames)) % 2 == 0}
+    made = made._replace(truth={**made.truth, "recorded": known})
+    read = read_chunk(sent(parcels.write_chunk(made, {}))).truth["recorded"]
+    assert list(read) == ["depth"]
+    assert read["depth"].dtype == bool and np.array_equal(read["depth"], known["depth"])
+
+
 @pytest.mark.parametrize(
     "change",
     [

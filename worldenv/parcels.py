@@ -136,9 +136,13 @@ def write_chunk(chunk: Chunk, fields: Mapping[str, Any], memo: Optional[Memo] = 
             arrays[_STATE], arrays[_STATE_POSES] = write_states(value, memo or Memo())
         elif key in _TRUTH:
             arrays["truth." + key] = np.asarray(value)
+        elif key == "recorded":
+            for name, known in value.items():
+                arrays["known." + name] = np.asarray(known, dtype=bool).astype(np.uint8)
         else:
             raise WireError(
-                "truth has a key {!r}; only pose, depth, ids and state can be sent".format(key)
+                "truth has a key {!r}; only pose, depth, ids, state and recorded can be "
+                "sent".format(key)
             )
     return encode("chunk", {**fields, "truth": truth is not None}, arrays)
 
@@ -172,6 +176,16 @@ def read_chunk(message: Message, limits: Limits, memo: Optional[Memo] = None) ->
         if len(states) != n:
             raise WireError("a chunk has {} states beside {} frames".format(len(states), n))
         truth["state"] = states
+    recorded = {}
+    for key in truth:
+        known = message.arrays.get("known." + key)
+        if known is None:
+            continue
+        if known.dtype != np.uint8 or known.shape != (n,):
+            raise WireError("what is known of {} has shape {}".format(key, known.shape))
+        recorded[key] = known.astype(bool)
+    if recorded:
+        truth["recorded"] = recorded
     return Chunk(frames, poses, truth)
 
 
