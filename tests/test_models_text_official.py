@@ -350,16 +350,17 @@ def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     chunks = play(world, Start(image=image(world.spec), prompt="A valley."), 1, -1)
     args, rest, poses, intrinsics, size = importlib.import_module("infer_single").LOG[0]
     assert (args.prompt, args.seed, args.geo_hist_max_frames) == ("A valley.", "5", "720")
-    assert args.num_frames == "66"
-    assert poses.shape == (69, 4, 4)
-    assert intrinsics.shape == (69, 3, 3)
+    # Two chunks make 72 frames, of which the engine cuts off three: a third is needed.
+    assert args.num_frames == "99"
+    assert poses.shape == (72, 4, 4)
+    assert intrinsics.shape == (72, 3, 3)
     assert size == (640, 384)
     for flag in ("--max_deg_per_chunk", "--max_trans_per_chunk", "--pose_smooth_win"):
         assert flag not in rest
     assert rest[rest.index("--sample_type") + 1] == "i2v"
     # Frame i is seen from pose i: the first is the image, not the engine's copy of it.
     levels = np.concatenate([c.frames for c in chunks])[:, 0, 0, 0]
-    assert levels.tolist() == [60, *range(1, 69)]
+    assert levels.tolist() == [60, *range(1, 72)]
 
 
 def test_constants_are_read_out_of_scripts(tmp_path):
