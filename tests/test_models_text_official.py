@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -316,7 +317,10 @@ def test_infinite_world_can_be_made_to_forget(place):
     assert [e[1] for e in log if e[0] == "encode"] == [1, 9]
 
 
-def test_wonderworld_outpaints_where_the_scene_ends(place):
+def test_wonderworld_outpaints_where_the_scene_ends(place, monkeypatch):
+    # The official code reads a key that nothing here needs; twice, so that it is taken back.
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.delenv("OPENAI_API_KEY")
     module = load("wonder_world")
     world = module.official(**place("wonder_world"))
     spec = world.spec
@@ -340,6 +344,26 @@ def test_wonderworld_outpaints_where_the_scene_ends(place):
     assert log[-1] == (8, False, "A lake")
     with pytest.raises(GenerationFailed, match="no sky"):
         world.reset(Start(image=image(spec), prompt="broken"), seed=0, plan=None)
+    world.close()
+
+
+def test_wonderworld_waits_for_what_it_asked_for(place, monkeypatch):
+    module = load("wonder_world")
+    world = module.official(**place("wonder_world"))
+    world.reset(Start(image=image(world.spec), prompt="A lake"), seed=2**32 + 7, plan=None)
+    official = importlib.import_module("run")
+    assert official.LOG[0][0] == 7
+    clear = world._idle.clear
+
+    def late():
+        # The official loop comes round just after the flag has been taken down.
+        clear()
+        time.sleep(0.2)
+
+    monkeypatch.setattr(world._idle, "clear", late)
+    chunk = world.step(np.array([[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 9], [0, 0, 0, 1.0]]]))
+    assert official.LOG[1:] == [("generate", -9.0, "A lake")]
+    assert chunk.frames[0, 0, 0, 0] == 127
     world.close()
 
 
