@@ -308,6 +308,13 @@ def test_infinite_world_continues_all_frames_so_far(place):
     assert [len(c.frames) for c in chunks] == [1, 80, 80]
 
 
+def test_official_code_takes_seeds_of_any_size(place):
+    places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
+    world = load("infinite_world").official(**places)
+    reset = world.reset(Start(image=image(world.spec)), seed=2**70, plan=None)
+    assert len(reset.frames) == 1
+
+
 def test_infinite_world_can_be_made_to_forget(place):
     module = load("infinite_world")
     places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
