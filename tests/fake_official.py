@@ -416,6 +416,8 @@ def main(argv):
         parser.add_argument("--" + name)
     parser.add_argument("--geo_hist_max_frames")
     args, rest = parser.parse_known_args(argv)
+    if args.prompt == "broken":
+        raise SystemExit("[geo-infer] FATAL: ckpt dir missing")
     path = np.load(args.lingbot_pose_path)
     LOG.append((args, rest, path["cam_c2w"], path["intrinsics"], Image.open(args.image_path).size))
     count = 36 * -(-int(args.num_frames) // 33) - 3

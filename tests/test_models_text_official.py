@@ -392,6 +392,8 @@ def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     # Frame i is seen from pose i: the first is the image, not the engine's copy of it.
     levels = np.concatenate([c.frames for c in chunks])[:, 0, 0, 0]
     assert levels.tolist() == [60, *range(1, 72)]
+    with pytest.raises(GenerationFailed, match="ckpt dir missing"):
+        play(world, Start(image=image(world.spec), prompt="broken"), 0)
 
 
 def test_constants_are_read_out_of_scripts(tmp_path):

@@ -191,7 +191,11 @@ class Film(PlannedWorld):
             line = arguments(native, start.prompt or "", seed, self.weights, folder)
             if self.chosen["geo_hist_max_frames"]:
                 line += ["--geo_hist_max_frames", str(self.chosen["geo_hist_max_frames"])]
-            engine.main(line)
+            try:
+                engine.main(line)
+            except SystemExit as error:
+                # So the engine ends where it refuses its inputs; the server goes on.
+                raise GenerationFailed(f"{MODEL.title} refused its inputs: {error}") from error
         if not made:
             raise GenerationFailed("the engine of Evoke has made no frames; see the server's log")
         # Frame 0 is the image as the model repeats it; the episode begins with the image itself.
