@@ -350,11 +350,14 @@ INFINITE_CONFIG = json.dumps(
 )
 
 WONDER = """
+import os
 import time
 import types
+import numpy as np
 import torch
 
 LOG = []
+KEY = os.environ["OPENAI_API_KEY"]
 xyz_scale = 1000
 background = None
 view_matrix = None
@@ -380,6 +383,7 @@ def render(camera, gaussians, opt, background, render_visible):
 
 def run(config):
     global kf_gen, keep_rendering, scene_dict
+    np.random.seed(config["seed"])
     example = load_example_yaml(config["example_name"], "examples/examples.yaml")
     LOG.append((config["seed"], config["use_gpt"], example["content_prompt"]))
     if example["content_prompt"] == "broken":
@@ -412,6 +416,8 @@ def main(argv):
         parser.add_argument("--" + name)
     parser.add_argument("--geo_hist_max_frames")
     args, rest = parser.parse_known_args(argv)
+    if args.prompt == "broken":
+        raise SystemExit("[geo-infer] FATAL: ckpt dir missing")
     path = np.load(args.lingbot_pose_path)
     LOG.append((args, rest, path["cam_c2w"], path["intrinsics"], Image.open(args.image_path).size))
     count = 36 * -(-int(args.num_frames) // 33) - 3

@@ -374,7 +374,7 @@ def test_each_model_says_what_it_is(name):
     [
         ("causal_forcing", (1, 4, 4)),
         ("cosmos_predict25", (1, 92, 88)),
-        ("evoke", (1, 32, 36)),
+        ("evoke", (1, 35, 36)),
         ("helios", (1, 33, 33)),
         ("infinite_world", (1, 80, 80)),
         ("longcat_video", (1, 92, 80)),

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -307,6 +308,13 @@ def test_infinite_world_continues_all_frames_so_far(place):
     assert [len(c.frames) for c in chunks] == [1, 80, 80]
 
 
+def test_official_code_takes_seeds_of_any_size(place):
+    places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
+    world = load("infinite_world").official(**places)
+    reset = world.reset(Start(image=image(world.spec)), seed=2**70, plan=None)
+    assert len(reset.frames) == 1
+
+
 def test_infinite_world_can_be_made_to_forget(place):
     module = load("infinite_world")
     places = place("infinite_world", "checkpoints/infinite_world_model.ckpt")
@@ -316,7 +324,10 @@ def test_infinite_world_can_be_made_to_forget(place):
     assert [e[1] for e in log if e[0] == "encode"] == [1, 9]
 
 
-def test_wonderworld_outpaints_where_the_scene_ends(place):
+def test_wonderworld_outpaints_where_the_scene_ends(place, monkeypatch):
+    # The official code reads a key that nothing here needs; twice, so that it is taken back.
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    monkeypatch.delenv("OPENAI_API_KEY")
     module = load("wonder_world")
     world = module.official(**place("wonder_world"))
     spec = world.spec
@@ -343,6 +354,26 @@ def test_wonderworld_outpaints_where_the_scene_ends(place):
     world.close()
 
 
+def test_wonderworld_waits_for_what_it_asked_for(place, monkeypatch):
+    module = load("wonder_world")
+    world = module.official(**place("wonder_world"))
+    world.reset(Start(image=image(world.spec), prompt="A lake"), seed=2**32 + 7, plan=None)
+    official = importlib.import_module("run")
+    assert official.LOG[0][0] == 7
+    clear = world._idle.clear
+
+    def late():
+        # The official loop comes round just after the flag has been taken down.
+        clear()
+        time.sleep(0.2)
+
+    monkeypatch.setattr(world._idle, "clear", late)
+    chunk = world.step(np.array([[[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 9], [0, 0, 0, 1.0]]]))
+    assert official.LOG[1:] == [("generate", -9.0, "A lake")]
+    assert chunk.frames[0, 0, 0, 0] == 127
+    world.close()
+
+
 def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     module = load("evoke")
     places = place("evoke", "models/evoke/stage3_post_distillation/x")
@@ -350,16 +381,19 @@ def test_evoke_calls_the_engine_with_the_path_and_no_caps(place):
     chunks = play(world, Start(image=image(world.spec), prompt="A valley."), 1, -1)
     args, rest, poses, intrinsics, size = importlib.import_module("infer_single").LOG[0]
     assert (args.prompt, args.seed, args.geo_hist_max_frames) == ("A valley.", "5", "720")
-    assert args.num_frames == "66"
-    assert poses.shape == (69, 4, 4)
-    assert intrinsics.shape == (69, 3, 3)
+    # Two chunks make 72 frames, of which the engine cuts off three: a third is needed.
+    assert args.num_frames == "99"
+    assert poses.shape == (72, 4, 4)
+    assert intrinsics.shape == (72, 3, 3)
     assert size == (640, 384)
     for flag in ("--max_deg_per_chunk", "--max_trans_per_chunk", "--pose_smooth_win"):
         assert flag not in rest
     assert rest[rest.index("--sample_type") + 1] == "i2v"
     # Frame i is seen from pose i: the first is the image, not the engine's copy of it.
     levels = np.concatenate([c.frames for c in chunks])[:, 0, 0, 0]
-    assert levels.tolist() == [60, *range(1, 69)]
+    assert levels.tolist() == [60, *range(1, 72)]
+    with pytest.raises(GenerationFailed, match="ckpt dir missing"):
+        play(world, Start(image=image(world.spec), prompt="broken"), 0)
 
 
 def test_constants_are_read_out_of_scripts(tmp_path):

@@ -32,8 +32,8 @@ __all__ = ["MODEL", "compile", "decode", "make", "official"]
 FOV = 60.0
 SIZE = (640, 384)
 CHUNK = 36
-FIRST = 32
-"""New frames of the first chunk: it makes 33, of which the first repeats the image."""
+FIRST = 35
+"""New frames of the first chunk: it makes 36 from an image, of which the first repeats it."""
 
 _K = intrinsics(SIZE, FOV)
 _TURNS = dict.fromkeys(("YAW_LEFT", "YAW_RIGHT", "PITCH_UP", "PITCH_DOWN"), 0.625)
@@ -131,7 +131,8 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
         folder: Folder of the episode, which holds ``start.png`` and ``path.npz``.
     """
     width, height = SIZE
-    chunks = 1 + max(0, native["frames"] - FIRST - 1 + CHUNK - 1) // CHUNK
+    # The engine cuts the last three frames off what its chunks make.
+    chunks = -(-(native["frames"] + 3) // CHUNK)
     models = os.path.join(weights, "models")
     return [
         *_RECIPE.split(),
@@ -139,7 +140,7 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
         *("--transformer_path", os.path.join(models, "evoke", "stage3_post_distillation")),
         *("--geo_vigeo_weights", os.path.join(models, "ViGeo1.1")),
         *("--height", str(height), "--width", str(width)),
-        # The engine rounds up to chunks of 33 asked frames, and makes 36 a chunk less 3.
+        # The engine rounds up to chunks of 33 asked frames.
         *("--num_frames", str(33 * chunks)),
         *("--lingbot_pose_source_resolution", str(height), str(width)),
         *("--lingbot_pose_path", os.path.join(folder, "path.npz")),
@@ -190,7 +191,11 @@ class Film(PlannedWorld):
             line = arguments(native, start.prompt or "", seed, self.weights, folder)
             if self.chosen["geo_hist_max_frames"]:
                 line += ["--geo_hist_max_frames", str(self.chosen["geo_hist_max_frames"])]
-            engine.main(line)
+            try:
+                engine.main(line)
+            except SystemExit as error:
+                # So the engine ends where it refuses its inputs; the server goes on.
+                raise GenerationFailed(f"{MODEL.title} refused its inputs: {error}") from error
         if not made:
             raise GenerationFailed("the engine of Evoke has made no frames; see the server's log")
         # Frame 0 is the image as the model repeats it; the episode begins with the image itself.

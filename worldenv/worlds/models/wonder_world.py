@@ -128,6 +128,9 @@ class Gaussians(ModelWorld):
         self._thread: threading.Thread | None = None
         self._idle = threading.Event()
         self._stop = threading.Event()
+        self._lock = threading.Lock()
+        # The view that is to be outpainted, until the official loop takes it.
+        self._wanted: list[float] | None = None
         self._error: BaseException | None = None
         self._folder: Any = None
         self._scene: str | None = None
@@ -158,7 +161,8 @@ class Gaussians(ModelWorld):
         official.load_example_yaml = lambda *_: example
         official.keep_rendering = True
         official.time = _Clock(official.time, self._wait)
-        config = {**self._config, "example_name": name, "seed": seed}
+        # The official code seeds numpy too, which takes no larger ones.
+        config = {**self._config, "example_name": name, "seed": seed % 2**32}
         config["runs_dir"] = os.path.join(self._folder.name, "run")
         self._idle.clear()
         self._thread = threading.Thread(target=self._run, args=(config,), daemon=True)
@@ -182,9 +186,9 @@ class Gaussians(ModelWorld):
                 seen = self._render(view)
             uncovered = float((seen["final_opacity"] < 0.6).float().mean())
             if chosen["generate"] and uncovered > chosen["uncovered"]:
-                self._idle.clear()
-                official.view_matrix = view
-                official.keep_rendering = False
+                with self._lock:
+                    self._idle.clear()
+                    self._wanted = view
                 self._await()
                 with torch.no_grad():
                     seen = self._render(view)
@@ -222,8 +226,15 @@ class Gaussians(ModelWorld):
         if self._stop.is_set():
             raise _Ended
         # Only the wait for the next scene sleeps for a twentieth of a second.
-        if seconds == 0.05 and self._official.keep_rendering:
-            self._idle.set()
+        if seconds != 0.05:
+            return
+        with self._lock:
+            view, self._wanted = self._wanted, None
+            if view is None:
+                self._idle.set()
+            else:
+                self._official.view_matrix = view
+                self._official.keep_rendering = False
 
     def _await(self) -> None:
         """Wait until the official loop waits.
@@ -241,7 +252,7 @@ class Gaussians(ModelWorld):
             self._thread.join()
             self._thread = None
         self._stop.clear()
-        self._error = None
+        self._wanted = self._error = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -282,6 +293,8 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
 
     def load() -> tuple[Any, dict[str, Any]]:
         enter(repo, weights)
+        # The official code reads it when it is imported; nothing that is used here needs it.
+        os.environ.setdefault("OPENAI_API_KEY", "unused")
         import run
         from omegaconf import OmegaConf
 
