@@ -52,7 +52,8 @@ SPEC = WorldSpec(
     quantum={**_MOVES, **_TURNS},
     image_start=True,
     prompt="episode",
-    pose_exactness="exact",
+    # A metre is a unit of the median depth that the model estimates.
+    pose_exactness="calibrated",
     context_policies=("fov", "sliding"),
     state="native",
     licence="Apache-2.0; the depth weights that it needs are CC-BY-NC-4.0",
@@ -102,7 +103,8 @@ def make(**options: Any) -> World:
 
 # The recipe of scripts/inference/infer_post_distill.sh in mode i2v, as the weights were distilled
 # for it. Its caps of a chunk's motion, its smoothing and its extension of the path are left out:
-# they would change what is asked.
+# they would change what is asked. So would the rescaling of the first chunk alone, which brings its
+# largest step to 135 pixels of parallax; without it the authors found close views less steady.
 _RECIPE = (
     "--is_enable_stage2 --stage2_num_stages 3 --stage2_steps 1 1 1 --stage2_stage_range 0 "
     "0.3333333333333333 0.6666666666666666 1 --stage2_warp_compression_mode fixed_mem --fps 24 "
@@ -116,7 +118,7 @@ _RECIPE = (
     "--geo_vigeo_depth_median_target 5 --geo_vigeo_anchor_windows 4 "
     "--geo_vigeo_cache_keep_frames 6 --geo_vigeo_intr_source gt --geo_da3_render_mode "
     "backward_zbuf --geo_bw_fill_iters 12 --geo_warp_stage0_only --joystick_hud off --sample_type "
-    "i2v --image_noise_sigma_min 0.0 --image_noise_sigma_max 0.0"
+    "i2v --image_noise_sigma_min 0.0 --image_noise_sigma_max 0.0 --geo_chunk0_target_disparity_px 0"
 )
 
 

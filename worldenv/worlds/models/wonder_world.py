@@ -48,7 +48,8 @@ SPEC = WorldSpec(
     quantum={"YAW_LEFT": 1.0, "YAW_RIGHT": 1.0, "PITCH_UP": 1.0, "PITCH_DOWN": 1.0},
     image_start=True,
     prompt="chunk",
-    pose_exactness="exact",
+    # A metre is a unit of the depth that the model estimates.
+    pose_exactness="calibrated",
     state="native",
     # Atomic additions of the rasterizer and of the training of Gaussians keep no order.
     deterministic=False,
