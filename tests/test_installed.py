@@ -20,6 +20,7 @@ from test_remote import POSES, walked
 from test_wire import assert_equal
 
 from worldenv import cli, installed, prepare
+from worldenv.catalogue import entries
 from worldenv.installed import InvalidSetup, Launch
 from worldenv.pack import export
 from worldenv.recipe import InvalidRecipe, load_recipe, read_recipe, recipe_names
@@ -420,6 +421,8 @@ def test_setup_checks_before_it_saves(home, adapter, command):
     assert code == 2 and "--repo is missing" in said
     code, said = command("setup", "WorldPlay", "--plan")
     assert code == 0 and "tencent/HY-WorldPlay" in said
+    code, said = command("setup", "../x", "--python", sys.executable, "--adapter", adapter)
+    assert code == 2 and "is no name of a world" in said
     code, said = command("setup", "Nothing", "--plan")
     assert code == 2 and "Unknown recipe" in said
 
@@ -439,6 +442,7 @@ def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter, command
         (("--world", "Reference-v0", "--adapter", "m:f"), "--adapter belongs to"),
         (("--world", "Reference-v0", "--host", "0.0.0.0"), "give a token"),
         (("--world", "Reference-v0", "--nproc", "0"), "--nproc must be"),
+        (("--export", str(tmp_path)), "is no file"),
         (("--world", "Reference-v0", "--token-file", "/no/token"), "/no/token cannot be read"),
     ):
         code, said = command("serve", *words)
@@ -446,14 +450,48 @@ def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter, command
     file = tmp_path / "server.pyz"
     code, said = command("serve", "--export", str(file), "--adapter", adapter)
     assert code == 0 and str(file) in said and zipfile.is_zipfile(file)
-    done = subprocess.run(
-        [sys.executable, "-m", "worldenv.cli", "serve", "--world", "Nothing-v0"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 2 and "Unknown world" in done.stderr
-    assert "Traceback" not in done.stderr
+    for words, text in (
+        (("Nothing-v0",), "Unknown world"),
+        (("Reference-v0", "--port", "99999"), "cannot listen"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "worldenv.cli", "serve", "--world", *words],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 2 and text in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_broken_disk_leaves_nothing_half_written(home, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(WorldEnvError, match="No space left"):
+        export(tmp_path / "server.pyz")
+    with pytest.raises(InvalidSetup, match="No space left"):
+        installed.save("Old", launch("m:f"))
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_one_broken_configuration_hides_no_other_world(home):
+    file = installed.saved_file("MatrixGame2")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{")
+    found = {entry.id: entry.readiness for entry in entries()}
+    assert found["MatrixGame2-v0"].startswith("broken")
+    assert found["WorldPlay-v0"] == "worldenv setup WorldPlay"
+
+
+def test_the_example_of_readme_runs_from_the_file(tmp_path):
+    example = HERE.parent / "examples" / "wrap_a_model.py"
+    file = export(tmp_path / "server.pyz", f"{example}:make")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from worldenv_adapter import make; make()"
+    command = [os.environ.get("WORLDENV_OLD_PYTHON", sys.executable), "-c", code, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_walk_through_the_file_is_the_local_walk(tmp_path):

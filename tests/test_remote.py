@@ -249,6 +249,33 @@ def test_an_environment_by_name(server):
         assert info["chunk"].truth["state"][0]["instances"][3]["variant"] == 1
 
 
+def test_a_server_that_answers_byte_by_byte_is_given_up():
+    over = threading.Event()
+
+    def drip():
+        connection, _ = listener.accept()
+        with connection:
+            while not over.wait(0.2):
+                connection.sendall(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(ServerLost, match="no world server"):
+                RemoteWorld(f"127.0.0.1:{listener.getsockname()[1]}", silence=2.0)
+        finally:
+            over.set()
+            thread.join(5)
+        assert time.monotonic() - began < 10
+
+
+def test_an_error_from_afar_is_one_plain_line():
+    error = parcels.read_error({"error": "Unsupported", "text": "no\nmemory \x1b[31m left"})
+    assert isinstance(error, Unsupported) and str(error) == "no memory [31m left"
+
+
 def test_what_is_no_server_is_said_so(tmp_path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -261,6 +288,15 @@ def test_what_is_no_server_is_said_so(tmp_path):
     for bad in ("http://x:1", "ws://", "ws://a b", "ws://me:secret@x:1", "", 3, []):
         with pytest.raises(Unsupported):
             RemoteWorld(bad)
+    for wrong in (3, True, ["a"]):
+        with pytest.raises(Unsupported):
+            make(launch=wrong)
+        with pytest.raises(Unsupported, match="token file"):
+            make(address="ws://x:1", token_file=wrong)
+        with pytest.raises(Unsupported, match=r"no address|expected the address"):
+            load_world("MatrixGame2", server=[wrong])
+    with pytest.raises(Unsupported, match="silence"):
+        RemoteWorld("ws://127.0.0.1:1", silence=float("inf"))
     for options in ({}, {"address": "ws://x:1", "addresses": ["ws://y:1"]}):
         with pytest.raises(Unsupported, match="one of"):
             make(**options)

@@ -162,6 +162,7 @@ def setup(
     from worldenv.recipe import Recipe, load_recipe
     from worldenv.serve import parse_options
 
+    installed.saved_file(world)  # a name that could not be saved is refused at once
     recipe: Recipe | None = None
     try:
         recipe = load_recipe(world)

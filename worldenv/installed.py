@@ -30,6 +30,7 @@ __all__ = [
     "require",
     "save",
     "saved",
+    "saved_file",
     "start",
 ]
 
@@ -117,8 +118,13 @@ def home() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "worldenv"
 
 
-def _file(world: str) -> Path:
-    name = world.removesuffix("-v0")
+def saved_file(world: str) -> Path:
+    """Return the file of a world's saved configuration, there or not.
+
+    Raises:
+        Unsupported: no world can have that name.
+    """
+    name = world.removesuffix("-v0") if isinstance(world, str) else ""
     if not _NAME.fullmatch(name):
         raise Unsupported(f"{world!r} is no name of a world that can be set up")
     return home() / "worlds" / f"{name}.json"
@@ -130,11 +136,11 @@ def saved(world_name: str) -> Launch | None:
     Raises:
         InvalidSetup: the saved configuration is broken.
     """
-    file = _file(world_name)
+    file = saved_file(world_name)
     try:
         data = json.loads(file.read_text("utf-8"))
         return Launch(**{**data, "arguments": tuple(data.get("arguments", ()))})
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InvalidSetup(
@@ -162,13 +168,15 @@ def save(world: str, launch: Launch) -> Path:
     Raises:
         InvalidSetup: the folder cannot be written.
     """
-    file = _file(world)
+    file = saved_file(world)
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(json.dumps(dataclasses.asdict(launch), indent=2) + "\n", "utf-8")
         os.replace(draft, file)
     except (OSError, TypeError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise InvalidSetup(f"{file} cannot be written: {error}") from error
     return file
 
@@ -224,11 +232,15 @@ class ServerProcess:
         except OSError:
             return "It left no log."
         kept = Path(tempfile.gettempdir()) / f"worldenv-{self._world}-{os.getpid()}.log"
-        kept.write_bytes(data)
+        try:
+            kept.write_bytes(data)
+            place = f", whole in {kept},"
+        except OSError:
+            place = ""
         tail = data[-_TAIL_BYTES:].decode("utf-8", "replace").strip()
         code = self._process.poll()
         how = "" if code is None else f" (exit code {code})"
-        return f"Its log{how}, whole in {kept}, ends:\n{tail}"
+        return f"Its log{how}{place} ends:\n{tail}"
 
     def stop(self, patience: float = _STOP_SECONDS) -> None:
         """End it, by force where asking does not help; may be called twice.

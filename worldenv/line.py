@@ -45,7 +45,9 @@ def read_address(address: Any) -> str:
     Raises:
         Unsupported: it is something else.
     """
-    text = str(address) if "://" in str(address) else f"ws://{address}"
+    if not isinstance(address, str):
+        raise Unsupported(f"{address!r} is no address of a server; expected ws://host:port")
+    text = address if "://" in address else f"ws://{address}"
     scheme, _, rest = text.partition("://")
     bad = not rest or any(c.isspace() for c in rest) or "@" in rest
     if scheme not in ("ws", "wss") or bad:

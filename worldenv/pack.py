@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import zipfile
@@ -26,6 +27,20 @@ MODULES = (
 """Modules of worldenv that are packed; ``worlds``, its ``models`` and ``vendored`` come beside."""
 
 _INIT = '''"""worldenv, as far as a world server needs it."""
+
+from worldenv.camera import CameraPath, Primitive
+from worldenv.world import (
+    Chunk,
+    GenerationFailed,
+    PlanRequired,
+    Start,
+    UnknownName,
+    Unsupported,
+    WeightsNotFound,
+    World,
+    WorldEnvError,
+    WorldSpec,
+)
 
 __version__ = "{version}"
 '''
@@ -72,13 +87,15 @@ def export(file: str | Path, adapter: str = "") -> Path:
         place, separator, factory = adapter, ":", "make"
     if adapter and (not separator or not re.fullmatch(r"[A-Za-z_]\w*", factory)):
         raise Unsupported(f"--adapter {adapter!r} is neither module:factory nor file.py:factory")
+    target = Path(file)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        if target.exists() and not target.is_file():
+            raise WorldEnvError(f"{file} is no file; name one that is to be written, server.pyz")
         if place.endswith(".py"):
             contents["worldenv_adapter.py"] = Path(place).read_bytes()
             adapter = f"worldenv_adapter:{factory}"
         contents["__main__.py"] = _MAIN.format(world=adapter).encode()
-        target = Path(file)
-        draft = target.with_name(f".{target.name}.{os.getpid()}")
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(contents):
                 info = zipfile.ZipInfo(name, _DATE)
@@ -86,6 +103,10 @@ def export(file: str | Path, adapter: str = "") -> Path:
         os.replace(draft, target)
     except OSError as error:
         raise WorldEnvError(f"{file} cannot be written: {error}") from error
+    finally:
+        # On a full disk a part of it would be left.
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
     return target
 
 

@@ -274,5 +274,7 @@ def read_error(fields: Mapping[str, Any]) -> WorldEnvError:
     found = ERRORS.get(name, GenerationFailed) if isinstance(name, str) else GenerationFailed
     # UnknownName builds its text from three arguments; here the text is there already.
     error = found.__new__(found)
-    Exception.__init__(error, text if isinstance(text, str) and text else "no reason was given")
+    # One line, without what could steer a terminal: it comes from another machine.
+    plain = "".join(c if c.isprintable() else " " for c in text) if isinstance(text, str) else ""
+    Exception.__init__(error, " ".join(plain.split()) or "no reason was given")
     return error

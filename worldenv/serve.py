@@ -74,7 +74,7 @@ def read_token(file: Optional[str]) -> Optional[str]:
     else:
         try:
             token = Path(file).read_text("utf-8").strip()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise Unsupported("the token file {} cannot be read: {}".format(file, error)) from error
         if not token:
             raise Unsupported("the token file {} is empty".format(file))
@@ -257,7 +257,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 logger=logger,
                 family=socket.AF_INET6 if ":" in chosen.host else socket.AF_INET,
             )
-        except OSError as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             raise Unsupported(
                 "cannot listen on {}:{}: {}".format(chosen.host, chosen.port, error)
             ) from error

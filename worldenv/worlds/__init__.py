@@ -151,6 +151,8 @@ def _load_module(place: str) -> Any:
                 "or file.py:factory"
             ) from error
         raise InvalidWorld(f"{place} needs a module that is absent: {error}") from error
+    except Exception as error:
+        raise InvalidWorld(f"{place} broke while loading: {error!r}") from error
 
 
 def _load_file(file: Path) -> Any:

@@ -32,7 +32,8 @@ class OfficialModel:
             starts the one that was set up. Its token comes from ``WORLDENV_TOKEN``.
 
     Raises:
-        Unsupported: options beside ``server``: a running server has its own.
+        Unsupported: options beside ``server``: a running server has its own; or ``server`` is no
+            address.
     """
 
     def __init__(
@@ -43,6 +44,10 @@ class OfficialModel:
                 f"{', '.join(options)} cannot be given beside server=: a running server of "
                 f"{model.id} has the options that it was started with"
             )
+        if server is not None:
+            from worldenv.worlds.remote import read_addresses
+
+            read_addresses(server)
         self.model = model
         self.options = dict(options)
         self.server = server

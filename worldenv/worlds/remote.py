@@ -34,7 +34,7 @@ from worldenv.world import (
 if TYPE_CHECKING:
     from worldenv.installed import Launch, ServerProcess
 
-__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
+__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make", "read_addresses"]
 
 NEEDS = "a server: worldenv serve"
 """What the list of worlds says that it still needs."""
@@ -110,12 +110,16 @@ class RemoteWorld:
         silence: float = 60.0,
         launch: tuple[Launch, str] | None = None,
     ) -> None:
-        if isinstance(silence, bool) or not isinstance(silence, (int, float)) or not silence >= 2:
-            raise Unsupported(f"silence must be at least 2 seconds, got {silence!r}")
+        if (
+            isinstance(silence, bool)
+            or not isinstance(silence, (int, float))
+            or not 2 <= silence <= 1e6
+        ):
+            raise Unsupported(f"silence must be 2 to 1,000,000 seconds, got {silence!r}")
         self.progress: Progress | None = None
         self._token = token
         self._silence = float(silence)
-        self._addresses = [] if launch is not None else _read_addresses(address)
+        self._addresses = [] if launch is not None else read_addresses(address)
         self._launch = launch
         self._process: ServerProcess | None = None
         self._line: Line | None = None
@@ -381,7 +385,12 @@ class _Token:
         self.index = index
 
 
-def _read_addresses(address: Any) -> list[str]:
+def read_addresses(address: Any) -> list[str]:
+    """Return addresses given as a list, or as a text with commas.
+
+    Raises:
+        Unsupported: one of them is no address.
+    """
     if isinstance(address, str):
         address = [part.strip() for part in address.split(",")]
     if not isinstance(address, (list, tuple)) or not address:

@@ -48,9 +48,8 @@ class StandIn(ModelWorld):
         if context is not None:
             scene_options["context"] = context
         spec = model.spec_of(options)
-        width, height = _scaled(spec.size) if size is None else size
         self._world = make(
-            size=(width, height),
+            size=_scaled(spec.size) if size is None else size,
             fov=fov_of(spec.intrinsics(), spec.size[0]),
             fps=spec.fps,
             chunk=1,
