@@ -1,4 +1,8 @@
-"""Changes of the interior in closed form of time: a ball that rolls off, a door that opens."""
+"""Changes of the interior in closed form of time, one or more of each mechanism.
+
+Every event starts at time 0 in view, goes on whether it is looked at or not, and comes to rest in
+its final state before a dynamic script looks again.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,34 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from worldenv.worlds.reference.furniture import Piece, Size, make
 from worldenv.worlds.reference.layout import Layout
-from worldenv.worlds.reference.rooms import BALL, BALL_END, BALL_START
+from worldenv.worlds.reference.props import (
+    FLOWER_SIZE,
+    ICE_SIZE,
+    POT_SIZE,
+    TANK_SIZE,
+    Shape,
+    flower,
+    ice_block,
+    water_tank,
+)
+from worldenv.worlds.reference.rooms import BALL, BALL_END, BALL_LANE, BALL_START
 from worldenv.worlds.reference.scene import Instance, SceneEvent
 from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.views import camera_at
 
 ROLL_SECONDS = 13.0
 SWING_SECONDS = 14.0
 SWING_DEGREES = 64.0
+CHANGE_SECONDS = 15.0
+"""How long melting, filling and growing take."""
+SPROUT = (0.5, 0.4)
+"""Width and height of a flower at the start, as shares of what it grows to."""
+STAND: Size = (1.1, 0.62, 0.66)
+"""Size of the table on which something changes."""
+STAGE = 2.85
+"""The x of that table, in the open lane of the ball."""
 
 
 def eased(t: float, duration: float) -> float:
@@ -64,9 +88,92 @@ def door_opens(layout: Layout) -> SceneEvent:
     )
 
 
+def settling(t: float, duration: float) -> float:
+    """Return the share (0 to 1) of a change that runs evenly at first and slows down at its end."""
+    share = min(max(t / duration, 0.0), 1.0)
+    return share + 0.4 * share * (1 - share)
+
+
+def ice_melts(layout: Layout) -> SceneEvent:
+    """Melt a block of ice on a tray: it sinks and shrinks in a growing pool."""
+    piece, shape = ice_block(int(layout.rng.integers(1 << 16)))
+    return _on_stage(layout, "ice_melts", "melting", piece, "ice block", ICE_SIZE, shape)
+
+
+def tank_fills(layout: Layout) -> SceneEvent:
+    """Fill a clear tank from a tap until it is full and the tap stops."""
+    piece, shape = water_tank(int(layout.rng.integers(1 << 16)))
+    return _on_stage(layout, "tank_fills", "filling", piece, "tank", TANK_SIZE, shape)
+
+
+def flower_grows(layout: Layout) -> SceneEvent:
+    """Grow a flower in a pot from a sprout to its full height."""
+    table = _stage(layout, 1.4)
+    seed = int(layout.rng.integers(1 << 16))
+    vessel = layout.add(
+        make("pot", seed, POT_SIZE),
+        "pot",
+        table.pose @ placed(0, layout.sizes[table.id][1] + 0.002, 0),
+        POT_SIZE,
+    )
+    root = vessel.pose @ placed(0, POT_SIZE[1] - 0.02, 0)
+    small = np.array([SPROUT[0], SPROUT[1], SPROUT[0]])
+
+    def pose(t: float) -> NDArray[np.float64]:
+        size = small + (1 - small) * settling(t, CHANGE_SECONDS)
+        return np.asarray(root @ np.diag([*size, 1.0]))
+
+    instance = layout.add(flower(seed), "flower", pose(0.0), FLOWER_SIZE, moves=True)
+    return SceneEvent(
+        "flower_grows",
+        "growing",
+        instance.id,
+        pose,
+        lambda t: settling(t, CHANGE_SECONDS),
+        CHANGE_SECONDS,
+    )
+
+
+def _stage(layout: Layout, away: float = 1.95) -> Instance:
+    """Put a table in the open, and a view of what will stand on it from metres away."""
+    table = layout.put("table", STAND, STAGE, BALL_LANE, 0.0, keep=False)
+    if table is None:
+        raise ValueError("the room has no place for the event's table")
+    x, z = float(table.pose[0, 3]), float(table.pose[2, 3])
+    layout.watch["event"] = camera_at(x - 0.2, z + away, -4.0)
+    return table
+
+
+def _on_stage(
+    layout: Layout,
+    name: str,
+    mechanism: str,
+    piece: Piece,
+    category: str,
+    size: Size,
+    shape: Shape,
+) -> SceneEvent:
+    """Put something that changes its form on a table."""
+    table = _stage(layout)
+    place = table.pose @ placed(0, layout.sizes[table.id][1] + 0.002, 0)
+    instance = layout.add(piece, category, place, size, moves=True)
+    return SceneEvent(
+        name,
+        mechanism,
+        instance.id,
+        lambda t: place,
+        lambda t: settling(t, CHANGE_SECONDS),
+        CHANGE_SECONDS,
+        shape=lambda t: shape(settling(t, CHANGE_SECONDS)),
+    )
+
+
 EVENTS: dict[str, Callable[[Layout], SceneEvent]] = {
     "ball_rolls_off": ball_rolls_off,
     "door_opens": door_opens,
+    "ice_melts": ice_melts,
+    "tank_fills": tank_fills,
+    "flower_grows": flower_grows,
 }
 
 

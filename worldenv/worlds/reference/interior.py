@@ -30,7 +30,8 @@ def build(seed: int, *, event: str | None = None) -> Scene:
 
     Args:
         seed: Decides the room, its materials, its furniture and its people.
-        event: None for a static scene, ``ball_rolls_off`` or ``door_opens``. The room is the same.
+        event: None for a static scene, or a name of ``EVENTS``. The room is the same; an
+            event may add things to it, and views of them.
 
     Raises:
         ValueError: unknown event.
@@ -44,14 +45,15 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         size = _shell_size(name, room)
         piece = _surface(category, int(rng.integers(1 << 16)), size, name)
         layout.add(piece, category, _shell_pose(name, room), size, name=name, flat=True)
-    lamps = _ceiling_lights(layout)
+    layout.lamps = _ceiling_lights(layout)
     fill(layout)
+    layout.lamps += _window_lights(layout)
     change = None if event is None else EVENTS[event](layout)
     tags = {"family": "interior", "seed": str(seed), "mirrored": str(layout.mirror < 0)}
     tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
     scene = Scene(
         instances=tuple(layout.instances),
-        lamps=tuple(lamps + _window_lights(layout)),
+        lamps=tuple(layout.lamps),
         ambient=(0.16, 0.165, 0.17),
         background=(0.02, 0.02, 0.02),
         textures=layout.textures,
@@ -59,7 +61,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         event=change,
         tags=tags,
     )
-    return find_views(scene)
+    return find_views(scene, layout.watch)
 
 
 def reimagine(

@@ -13,7 +13,7 @@ from worldenv.worlds.reference import raster
 from worldenv.worlds.reference.coarse import lend
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
-from worldenv.worlds.reference.parts import Part, place
+from worldenv.worlds.reference.parts import Part, is_rigid, place, smooth_normals, turned
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
 from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
 
@@ -46,6 +46,22 @@ class _Level(NamedTuple):
     part: Part
     first_vertex: int
     first_face: int
+
+
+class _Form(NamedTuple):
+    """What a moving thing looks like in its own frame.
+
+    Attributes:
+        local: Vertices, shape (n, 3) float32.
+        normals: Shape (n, 3) float32.
+        low: Least corner, shape (3,).
+        high: Greatest corner.
+    """
+
+    local: NDArray[np.float32]
+    normals: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
 
 
 class Renderer:
@@ -204,17 +220,17 @@ class Renderer:
         instances = lit.scene.instances
         self._moving = [i for i in instances if i.moves]
         self._row = {instance.id: k for k, instance in enumerate(instances)}
-        self._extent = {}
+        self._forms: dict[int, _Form] = {}
         for instance in self._moving:
-            local = lit.parts[instance.id][0].local
-            self._extent[instance.id] = (local.min(axis=0), local.max(axis=0))
-        self._placed: dict[int, bytes] = {}
+            part = lit.parts[instance.id][0]
+            self._forms[instance.id] = _form(part.local, part.normals)
+        self._placed: dict[int, tuple[bytes, _Form]] = {}
         self._table = np.array(
             [[_row_of(levels[k]) for k in (0, -1)] for levels in self._levels.values()], np.int64
         )
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
-            self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
+            self._spheres[k] = _sphere(lit.parts[instance.id][0].local, instance.pose)
 
     def _light_of(self, instance: int, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a part's light at vertices and texels, kept while what it was made of is."""
@@ -269,32 +285,48 @@ class Renderer:
             return instance.pose
         return event.pose(time)
 
+    def _formed(self, instance: Instance, time: float) -> _Form:
+        """Return the form of a moving instance at a time; the last one is kept."""
+        event, old = self.scene.event, self._forms[instance.id]
+        if event is None or event.shape is None or event.instance != instance.id:
+            return old
+        local = np.asarray(event.shape(time), np.float32)
+        if np.array_equal(local, old.local):
+            return old
+        normals = smooth_normals(local, self._levels[instance.id][0].part.faces)
+        form = _form(local, normals.astype(np.float32))
+        self._forms[instance.id] = form
+        return form
+
     def _move(self, time: float) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
         """Put moving things where they are at ``time``; return the spheres of their shadows."""
         shades: list[NDArray[np.float64]] = []
         owners: list[int] = []
         for instance in self._moving:
             pose = self.pose_of(instance, time)
-            low, high = self._extent[instance.id]
-            balls = _shades(low, high, pose)
+            form = self._formed(instance, time)
+            balls = _shades(form, pose)
             shades.append(balls)
             owners += [instance.id] * len(balls)
-            key = (instance.id, pose.tobytes())
-            if self._placed.get(instance.id) == key[1]:
+            state = (pose.tobytes(), form)
+            old = self._placed.get(instance.id)
+            if old is not None and old[0] == state[0] and old[1] is form:
                 continue
-            self._placed[instance.id] = key[1]
-            sphere = _sphere(self._levels[instance.id][0].part, pose)
+            self._placed[instance.id] = state
+            sphere = _sphere(form.local, pose)
             self._spheres[self._row[instance.id]] = sphere
+            key = (instance.id, sphere[:3].tobytes())
             if key not in self._probes:
                 if len(self._probes) > 4096:
                     self._probes.clear()
                 self._probes[key] = probe(self._lit, sphere[:3])
             axes = self._probes[key]
-            for level in self._levels[instance.id]:
+            for k, level in enumerate(self._levels[instance.id]):
                 part, first = level.part, level.first_vertex
                 rows = slice(first, first + len(part.vertices))
-                self._geometry.vertices[rows] = place(part.local, pose)
-                normals = part.normals.astype(np.float64) @ pose[:3, :3].T
+                local, flat = (part.local, part.normals) if k else (form.local, form.normals)
+                self._geometry.vertices[rows] = place(local, pose)
+                normals = turned(flat.astype(np.float64), pose)
                 square = normals**2
                 side = np.where(normals >= 0, np.arange(3), np.arange(3, 6))
                 self._geometry.light[rows] = (square[..., None] * axes[side]).sum(axis=1)
@@ -341,20 +373,32 @@ def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
     )
 
 
-def _sphere(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.append(pose[:3, :3] @ part.centre + pose[:3, 3], part.radius * 1.0001 + 1e-6)
+def _form(local: NDArray[np.float32], normals: NDArray[np.float32]) -> _Form:
+    return _Form(local, normals, local.min(axis=0), local.max(axis=0))
 
 
-def _shades(
-    low: NDArray[np.float32], high: NDArray[np.float32], pose: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _sphere(local: NDArray[np.float32], pose: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return centre and radius (4,) of a sphere around vertices (n, 3) at a pose (4, 4)."""
+    centre = (local.min(axis=0).astype(np.float64) + local.max(axis=0)) / 2
+    radius = float(np.linalg.norm(local - centre, axis=1).max())
+    if not is_rigid(pose):
+        radius *= float(np.linalg.norm(pose[:3, :3], 2))
+    return np.append(pose[:3, :3] @ centre + pose[:3, 3], radius * 1.0001 + 1e-6)
+
+
+def _shades(form: _Form, pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4).
 
     Args:
-        low: Least corner of the thing in its own frame, shape (3,).
-        high: Greatest corner.
+        form: The thing in its own frame.
         pose: Where it is, shape (4, 4).
     """
+    low, high = form.low, form.high
+    if not is_rigid(pose):
+        # A stretch along the thing's own axes goes to its corners, and a turn is left.
+        stretch = np.linalg.norm(pose[:3, :3], axis=0)
+        low, high = (np.asarray(c * stretch, np.float32) for c in (low, high))
+        pose = pose / np.append(stretch, 1.0)
     extent = (high - low).astype(np.float64)
     axis = int(np.argmax(extent))
     radius = float(np.sort(extent)[:2].mean()) / 2

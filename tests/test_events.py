@@ -1,0 +1,142 @@
+"""Events: closed form, progress in view and out of view, final state, questions, judging."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from worldenv.worlds.reference.cases import build_suite
+from worldenv.worlds.reference.events import EVENTS
+from worldenv.worlds.reference.interior import build
+from worldenv.worlds.reference.parts import turned
+from worldenv.worlds.reference.questions import QUESTIONS
+from worldenv.worlds.reference.renderer import Renderer
+from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent, View
+from worldenv.worlds.reference.shapes import placed
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "assets"))
+LEFT, BACK = 60 / 16, 300 / 16
+"""Seconds at which the dynamic script turns away and turns back."""
+SEEDS = {"ball_rolls_off": 0, "door_opens": 1}
+STAGED = tuple(e for e in EVENTS if e not in SEEDS)
+
+
+@lru_cache(maxsize=8)
+def stage(event: str) -> tuple[Scene, View, Renderer]:
+    """Return an event with hardly more than its room, which is lit at once."""
+    scene = build(3, event=event)
+    change = scene.event
+    assert change is not None
+    thing = scene.instance(change.instance)
+    near = [i for i in scene.instances if i.flat or (i.id > thing.id - 3 and i.id <= thing.id)]
+    scene = replace(scene, instances=tuple(near))
+    renderer = Renderer(scene, size=(64, 64), threads=1, cache=False)
+    view = next(v for v in scene.views if v.name == "event")
+    return scene, view, renderer
+
+
+def event_of(scene: Scene) -> SceneEvent:
+    assert scene.event is not None
+    return scene.event
+
+
+def shown(scene: Scene, t: float) -> Instance:
+    from build_cases import at_time
+
+    thing: Instance = at_time(scene, t)
+    return thing
+
+
+def points(thing: Instance) -> np.ndarray:
+    return thing.mesh.vertices.astype(float) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_events_run_in_closed_form_from_start_to_final_state(name: str) -> None:
+    scene, _, _ = stage(name)
+    event = event_of(scene)
+    assert event.name == name and scene.instance(event.instance).moves
+    times = np.linspace(0, event.duration, 60)
+    progress = [event.progress(t) for t in times]
+    assert progress[0] == 0 and progress[-1] == 1 and event.progress(1e3) == 1
+    assert (np.diff(progress) >= 0).all()
+    # At least a tenth is seen before the camera leaves, and a tenth happens while it is away.
+    assert 0.1 < event.progress(LEFT) < 0.9 and event.duration < BACK
+    forward = [points(shown(scene, t)) for t in times[:20]]
+    backward = [points(shown(scene, t)) for t in times[:20][::-1]][::-1]
+    np.testing.assert_array_equal(forward, backward)
+    np.testing.assert_array_equal(points(shown(scene, event.duration)), points(shown(scene, 99)))
+    np.testing.assert_allclose(points(shown(scene, 0)), points(scene.instance(event.instance)))
+    assert min(p[:, 1].min() for p in forward) > -1e-6
+
+
+@pytest.mark.parametrize("name", STAGED)
+def test_the_start_is_seen_and_the_frame_is_a_function_of_time(name: str) -> None:
+    scene, view, renderer = stage(name)
+    times = (0.0, 1.0, LEFT - 0.1, 9.0, BACK, 30.0)
+    drawn = {t: renderer.draw(view.pose, t) for t in times}
+    again = Renderer(renderer.lit, size=(64, 64), threads=1)
+    for t in times[::-1]:
+        np.testing.assert_array_equal(again.draw(view.pose, t).frame, drawn[t].frame)
+        np.testing.assert_array_equal(again.draw(view.pose, t).depth, drawn[t].depth)
+    mask = [drawn[t].ids == event_of(scene).instance for t in (0.0, LEFT - 0.1)]
+    inside = mask[0] | mask[1]
+    change = abs(drawn[LEFT - 0.1].frame.astype(int) - drawn[0.0].frame).max(axis=-1)
+    assert (change[inside] > 12).mean() > 0.15
+    assert not np.array_equal(drawn[9.0].frame, drawn[LEFT - 0.1].frame)
+    np.testing.assert_array_equal(drawn[BACK].frame, drawn[30.0].frame)
+
+
+def test_a_stretched_thing_equals_a_mesh_of_that_size() -> None:
+    scene, view, renderer = stage("flower_grows")
+    event = event_of(scene)
+    t = 6.0
+    thing = scene.instance(event.instance)
+    size = np.linalg.norm(event.pose(t)[:3, :3], axis=0)
+    mesh = thing.mesh._replace(vertices=(thing.mesh.vertices * size).astype(np.float32))
+    rigid = event.pose(t) / [*size, 1.0]
+    still = replace(scene.with_instance(replace(thing, mesh=mesh, pose=rigid)), event=None)
+    other = Renderer(still, size=(64, 64), threads=1, cache=False)
+    a, b = renderer.draw(view.pose, t), other.draw(view.pose)
+    assert (a.ids != b.ids).mean() < 2e-3
+    np.testing.assert_allclose(a.depth[a.ids == b.ids], b.depth[a.ids == b.ids], atol=1e-3)
+    assert abs(a.frame.astype(int) - b.frame).mean() < 0.5
+
+
+def test_normals_go_by_the_inverse_transpose() -> None:
+    rng = np.random.default_rng(0)
+    pose = placed(1, 2, 3, 40, 20) @ np.diag([0.5, 2.0, 1.5, 1.0])
+    edges = rng.normal(size=(2, 50, 3))
+    normals = np.cross(*edges)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    there = turned(normals, pose)
+    np.testing.assert_allclose(np.linalg.norm(there, axis=1), 1)
+    for edge in edges:
+        assert abs(((edge @ pose[:3, :3].T) * there).sum(axis=1)).max() < 1e-12
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_event_has_eight_questions_and_two_cases(name: str) -> None:
+    from build_cases import statements_of
+
+    rows = QUESTIONS[name]
+    assert len({q.text for q in rows}) == 8 and all(q.text.endswith("?") for q in rows)
+    assert sum(q.denies for q in rows) >= 2
+    cases = [c for c in build_suite("worldmembench").cases.values() if c.event]
+    own = [c for c in cases if c.event and c.event.name == name]
+    assert len(own) == 2
+    for case in own:
+        assert case.event is not None
+        assert case.event.questions == tuple(q.text for q in rows)
+        assert case.event.answers == tuple(not q.denies for q in rows)
+        assert f"worldmembench:{case.category}" == "worldmembench:dynamic"
+    if name in STAGED:
+        scene, _, _ = stage(name)
+        held: dict[str, Any] = statements_of(event_of(scene))
+        assert all(held.values())
