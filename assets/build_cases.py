@@ -41,6 +41,7 @@ HAPPENS = {
     "ice_melts": "The block of ice melts down to a small lump in a pool of water.",
     "tank_fills": "Water runs from the tap until the tank is full.",
     "flower_grows": "The flower in the pot grows to its full height.",
+    "person_walks": "The person walks away through the room and stands still there.",
 }
 SMALL_AT_END = ("ice_melts", "person_walks")
 """Events whose thing may end up smaller in view than a target must be at the start."""

@@ -19,6 +19,7 @@ from worldenv.worlds.reference.questions import QUESTIONS
 from worldenv.worlds.reference.renderer import Renderer
 from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent, View
 from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.walking import STEP, stride, travelled, walker
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "assets"))
 LEFT, BACK = 60 / 16, 300 / 16
@@ -119,6 +120,41 @@ def test_normals_go_by_the_inverse_transpose() -> None:
     np.testing.assert_allclose(np.linalg.norm(there, axis=1), 1)
     for edge in edges:
         assert abs(((edge @ pose[:3, :3].T) * there).sum(axis=1)).max() < 1e-12
+
+
+def test_a_walker_keeps_its_feet_on_the_floor_and_its_limbs_rigid() -> None:
+    figure = walker(64)[1]
+    steps = 7
+    phases = np.linspace(0, steps, 71)
+    walk = np.array([stride(figure, u, steps) for u in phases]).astype(float)
+    way = np.array([travelled(u, steps) for u in phases])
+    assert (np.diff(way) > 0).all() and way[-1] == (steps - 1) * STEP
+    # The lowest point of the body is always on the floor or a hair above it.
+    assert (walk[:, :, 1].min(axis=1) < 0.012).all() and walk[:, :, 1].min() >= 0
+    # One foot at least stands where it stood a moment ago: nothing glides.
+    front = abs(figure.points[:, 2] - figure.joints[0, 2, 2] - figure.ball) < 0.03
+    soles = [
+        np.flatnonzero((figure.points[:, 1] < 0.02) & (sign * figure.points[:, 0] > 0) & front)
+        for sign in (1, -1)
+    ]
+    ahead = np.array([[w[s, 2].mean() for s in soles] for w in walk]) + way[:, None]
+    moves = abs(np.diff(ahead, axis=0))
+    assert moves.min(axis=1).max() < 0.004 and moves.max() > 0.05
+    assert abs(ahead[-1] - ahead[0] - way[-1]).max() < 2e-3
+    # Shins and upper arms, away from the joints, keep their lengths; the body goes up and down.
+    for share in (
+        (figure.shin == 1) & (figure.foot == 0) & (figure.points[:, 1] < 0.4),
+        (figure.upper[0] == 1) & (figure.lower == 0),
+        (figure.lower == 1) & (figure.upper[1] == 1),
+    ):
+        part = walk[:, np.flatnonzero(share)[::7]]
+        side = figure.points[np.flatnonzero(share)[::7], 0] > 0
+        part = part[:, side == side[0]]
+        lengths = np.linalg.norm(part[:, :, None] - part[:, None], axis=-1)
+        assert abs(lengths - lengths[0]).max() < 1e-3
+    assert 0.01 < np.ptp(walk[:, :, 1].max(axis=1)) < 0.08
+    knees = [np.ptp(walk[:, figure.thigh[k] == 1, 2].mean(axis=1) + 0 * way) for k in (0, 1)]
+    assert min(knees) > 0.1
 
 
 @pytest.mark.parametrize("name", EVENTS)

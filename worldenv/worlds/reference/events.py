@@ -28,6 +28,7 @@ from worldenv.worlds.reference.rooms import BALL, BALL_END, BALL_LANE, BALL_STAR
 from worldenv.worlds.reference.scene import Instance, SceneEvent
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import camera_at
+from worldenv.worlds.reference.walking import PACE, STEP, stride, travelled, walker
 
 ROLL_SECONDS = 13.0
 SWING_SECONDS = 14.0
@@ -36,6 +37,12 @@ CHANGE_SECONDS = 15.0
 """How long melting, filling and growing take."""
 SPROUT = (0.5, 0.4)
 """Width and height of a flower at the start, as shares of what it grows to."""
+WALK_START, WALK_END, WALK_LANE = -1.05, 3.5, 2.1
+"""Where a walk begins and ends at the latest (x), and the z of its line."""
+WALK_WATCH = (-3.55, 0.0, 2.1)
+"""Where a walk is watched from, (x, 0, z)."""
+WALK_WAIT = 1.8
+"""Seconds that someone stands before the first step."""
 STAND: Size = (1.1, 0.62, 0.66)
 """Size of the table on which something changes."""
 STAGE = 2.85
@@ -134,6 +141,34 @@ def flower_grows(layout: Layout) -> SceneEvent:
     )
 
 
+def person_walks(layout: Layout) -> SceneEvent:
+    """Let someone walk along the free strip in the south, away from the view, and stand there."""
+    piece, figure = walker(64 + int(layout.rng.integers(1 << 12)))
+    start = layout.pose(WALK_START, 0.0, WALK_LANE, 90.0)
+    steps = int((WALK_END - WALK_START) / STEP) + 1
+    way = travelled(steps, steps)
+
+    def phase(t: float) -> float:
+        return min(max((t - WALK_WAIT) / PACE, 0.0), float(steps))
+
+    def pose(t: float) -> NDArray[np.float64]:
+        return np.asarray(start @ placed(0, 0, travelled(phase(t), steps)))
+
+    size: Size = (0.6, 1.8, 0.45)
+    person = layout.add(piece, "person", start, size, moves=True)
+    eye = layout.pose(*WALK_WATCH, 0.0)[:3, 3]
+    layout.watch["event"] = camera_at(float(eye[0]), float(eye[2]), 90 * layout.mirror - 21)
+    return SceneEvent(
+        "person_walks",
+        "walking",
+        person.id,
+        pose,
+        lambda t: travelled(phase(t), steps) / way,
+        WALK_WAIT + steps * PACE,
+        shape=lambda t: stride(figure, phase(t), steps),
+    )
+
+
 def _stage(layout: Layout, away: float = 1.95) -> Instance:
     """Put a table in the open, and a view of what will stand on it from metres away."""
     table = layout.put("table", STAND, STAGE, BALL_LANE, 0.0, keep=False)
@@ -174,6 +209,7 @@ EVENTS: dict[str, Callable[[Layout], SceneEvent]] = {
     "ice_melts": ice_melts,
     "tank_fills": tank_fills,
     "flower_grows": flower_grows,
+    "person_walks": person_walks,
 }
 
 

@@ -104,4 +104,14 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         Question("Do stem, leaves and petals grow together, all the time upwards?", FORWARD),
         Question("Does the pot grow with the flower, or do they come apart?", LAWFUL, True),
     ),
+    "person_walks": (
+        Question("Does the person start to walk before the camera turns away?", STARTED),
+        Question("On return, is the person further away than when the camera left?", WENT_ON),
+        Question("Is it the same person in the same clothes on return?", SAME),
+        Question("Is the person back where the walk began on return?", NOT_RESET, True),
+        Question("At the end, does the person stand still?", FINAL),
+        Question("At the end, is the person still in the room?", THERE),
+        Question("Does the person walk step by step and always onwards?", FORWARD),
+        Question("Does the person walk through furniture, or glide over the floor?", LAWFUL, True),
+    ),
 }

@@ -1,0 +1,283 @@
+"""A person's walk in closed form: planted feet, bent knees, swinging arms, any moment by itself.
+
+The stored bodies have no skeleton. Joints and weights come from the shares along arm and leg that
+each body vertex carries; clothes take them over from the body vertices next to them. Steps are
+counted by a phase u: step k lasts from u = k - 1 to k. In a step one foot stands where it is and
+the other swings past it; the knees follow from where hips and feet are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.worlds.reference.bodies import (
+    ARM,
+    CLOTH,
+    FOOT,
+    LEG,
+    SKIN,
+    SKIRT,
+    Array,
+    body_count,
+    load_body,
+)
+from worldenv.worlds.reference.furniture import Piece
+from worldenv.worlds.reference.people import make_person, wears_skirt
+
+__all__ = ["STEP", "Figure", "make_figure", "stride", "travelled", "walker"]
+
+STEP, PACE = 0.54, 0.72
+"""Length of a step in metres and how long it takes in seconds: an unhurried walk."""
+LIFT, TOE_OFF = 0.05, np.radians(32)
+"""How high a swinging foot is lifted (metres), and how far a heel has come up as it leaves."""
+SWING, ELBOW = 1.15, 0.22
+"""Turn of an arm in radians per metre its foot is behind, and how far a walker's elbow bends."""
+STANCE = 0.095
+"""How far a walker's ankles are from the middle, at most, in metres."""
+
+
+class Figure(NamedTuple):
+    """A dressed person that can be posed; n vertices. Sides: 0 is the left (+x), 1 the right.
+
+    Attributes:
+        points: At rest, shape (n, 3).
+        thigh: Share that each vertex follows of each thigh, shape (2, n).
+        shin: Of each shin beyond its knee.
+        foot: Of each foot beyond its ankle.
+        upper: Of each upper arm.
+        lower: Of each lower arm beyond its elbow.
+        joints: Hip, knee, ankle, shoulder and elbow of each side, shape (2, 5, 3).
+        ball: How far the balls of the feet lie ahead of the ankles, in metres.
+    """
+
+    points: Array
+    thigh: Array
+    shin: Array
+    foot: Array
+    upper: Array
+    lower: Array
+    joints: Array
+    ball: float
+
+
+def walker(seed: int) -> tuple[Piece, Figure]:
+    """Return a person who can walk, the first from a seed on, and the figure that is posed.
+
+    It wears trousers, as a skirt hides how the legs go, and stands at ease.
+    """
+    while wears_skirt(seed) or not _at_ease(seed):
+        seed += 1
+    piece = make_person(seed)
+    figure = make_figure(piece, seed)
+    mesh = piece.mesh._replace(vertices=stride(figure, 0.0, 1))
+    return piece._replace(mesh=mesh, coarse=None), figure
+
+
+def make_figure(piece: Piece, seed: int) -> Figure:
+    """Return the figure of a person that ``make_person(seed)`` made."""
+    body = load_body(seed % body_count())
+    rows = body.rows[np.unique(body.faces[body.parts != SKIRT])]
+    points = piece.mesh.vertices.astype(np.float64)
+    index, share = _nearest(points, np.concatenate([rows[:, SKIN], rows[:, CLOTH]]), len(rows))
+
+    def worn(values: Array) -> Array:
+        return np.asarray((values[index] * share).sum(axis=1))
+
+    x, leg, arm = rows[:, 0], rows[:, LEG], rows[:, ARM]
+    # At the crotch both thighs pull; further down each leg is alone.
+    left = _ramp(x, -1, 1, np.clip(0.03 - 0.12 * leg, 0.004, 0.03))
+    sides = np.stack([left, 1 - left])
+    thigh = sides * _ramp(leg, -0.04, 0.2)
+    joints = np.zeros((2, 5, 3))
+    for side, sign in enumerate((1, -1)):
+        own = sign * x > 0
+        for k, (column, low, high) in enumerate(
+            (
+                (leg, 0.0, 0.16),
+                (leg, 0.44, 0.56),
+                (leg, 0.9, 0.99),
+                (arm, 0.0, 0.14),
+                (arm, 0.44, 0.56),
+            )
+        ):
+            ring = rows[own & (column > low) & (column < high)][:, SKIN]
+            joints[side, k] = (ring.min(axis=0) + ring.max(axis=0)) / 2
+    # Both sides alike, and hips where thighs turn rather than in the middle of the seat.
+    joints[:, :, 1:] = joints[:, :, 1:].mean(axis=0)
+    joints[:, 0, 2] = 0.5 * (joints[:, 1, 2] + joints[:, 0, 2])
+    toes = rows[rows[:, FOOT] > 0.5][:, SKIN]
+    ball = 0.62 * (toes[:, 2].max() - joints[0, 2, 2])
+    worn_thigh = np.stack([worn(t) for t in thigh])
+    # Feet come in under the hips: the stored bodies stand astride.
+    spread = abs(joints[:, 2, 0])
+    hip, ankle = joints[0, 0, 1], joints[0, 2, 1]
+    for side, sign in enumerate((1, -1)):
+        inward = sign * max(spread[side] - STANCE, 0.0) / (hip - ankle)
+        points[:, 0] -= worn_thigh[side] * inward * (hip - np.clip(points[:, 1], ankle, hip))
+        for k in (1, 2):
+            joints[side, k, 0] -= inward * (hip - joints[side, k, 1])
+    arms = np.stack([(x > 0), (x <= 0)]) * _ramp(arm, 0.0, 0.22)
+    return Figure(
+        points,
+        worn_thigh,
+        worn(_ramp(leg, 0.43, 0.57)),
+        worn(_ramp(leg, 0.93, 1.0)),
+        np.stack([worn(a) for a in arms]),
+        worn(_ramp(arm, 0.42, 0.56)),
+        joints,
+        float(ball),
+    )
+
+
+def _at_ease(seed: int) -> bool:
+    """Return whether a body stands with its feet side by side and its arms hanging."""
+    body = load_body(seed % body_count())
+    rows = body.rows[np.unique(body.faces[body.parts != SKIRT])]
+    left = rows[:, 0] > 0
+    for column, low, high in ((LEG, 0.9, 0.99), (ARM, 1.1, 2.0)):
+        ring = (rows[:, column] > low) & (rows[:, column] < high)
+        places = [rows[ring & side][:, SKIN].mean(axis=0) for side in (left, ~left)]
+        if abs(places[0][1:] - places[1][1:]).max() > 0.03:
+            return False
+    shoulder = rows[(rows[:, ARM] > 0) & (rows[:, ARM] < 0.14) & left][:, SKIN].mean(axis=0)
+    hand: Array = abs(places[0] - shoulder)
+    return bool(hand[1] > 0.4 and hand[0] < 0.12 and hand[2] < 0.12)
+
+
+def travelled(u: float, steps: int) -> float:
+    """Return how far the body has come at a phase, in metres: it starts and stops smoothly."""
+    u = min(max(u, 0.0), float(steps))
+    if u <= 1:
+        return STEP * 0.5 * u * u
+    if u >= steps - 1:
+        return STEP * (steps - 1 - 0.5 * (steps - u) ** 2)
+    return STEP * (u - 0.5)
+
+
+def stride(figure: Figure, u: float, steps: int) -> NDArray[np.float32]:
+    """Return the vertices (n, 3) of a figure at a phase of its walk, relative to its body's place.
+
+    Args:
+        figure: Who walks.
+        u: Phase, 0 before the first step to ``steps`` after the last; it stands outside.
+        steps: How many steps the walk has; the last one comes alongside.
+    """
+    u = min(max(u, 0.0), float(steps))
+    joints, points = figure.joints, figure.points
+    feet = [_foot(side, u, steps, figure.ball, joints[side, 2, 1]) for side in (0, 1)]
+    hip, knee, ankle = joints[0, 0, 1:], joints[0, 1, 1:], joints[0, 2, 1:]
+    rest = ankle - hip
+    reach = 0.9995 * float(np.hypot(*rest))
+    # The hips ride as high as both legs let them.
+    goals = [ankle + np.array([rise, ahead]) for ahead, rise, _ in feet]
+    high = min(g[0] + np.sqrt(reach**2 - (g[1] - hip[1]) ** 2) for g in goals)
+    drop = high - hip[0]
+    moved = points.copy()
+    moved[:, 1] += drop
+    walking = _smooth(u) * _smooth(steps - u)
+    for side, (ahead, _, pitch) in enumerate(feet):
+        start = hip + np.array([drop, 0])
+        first, second = _bend(goals[side] - start, hip, knee, ankle)
+        upper = _turned(points[:, 1:] - hip, first) + start
+        bent = start + _turned(knee - hip, first)
+        lower = _turned(points[:, 1:] - knee, second) + bent
+        end = bent + _turned(ankle - knee, second)
+        sole = _turned(points[:, 1:] - ankle, -pitch) + end
+        lower += figure.foot[:, None] * (sole - lower)
+        upper += figure.shin[:, None] * (lower - upper)
+        here = points[:, 1:] + [drop, 0]
+        moved[:, 1:] += figure.thigh[side][:, None] * (upper - here)
+        angle = -SWING * ahead
+        fold = angle + walking * (ELBOW + 0.35 * max(angle, 0.0))
+        shoulder, elbow = joints[side, 3, 1:], joints[side, 4, 1:]
+        arm = _turned(points[:, 1:] - shoulder, angle) + shoulder + [drop, 0]
+        joint = _turned(elbow - shoulder, angle) + shoulder + [drop, 0]
+        hand = _turned(points[:, 1:] - elbow, fold) + joint
+        arm += figure.lower[:, None] * (hand - arm)
+        moved[:, 1:] += figure.upper[side][:, None] * (arm - here)
+    # Toes bend where the foot rolls over them.
+    moved[:, 1] = np.maximum(moved[:, 1], 0.0)
+    return moved.astype(np.float32)
+
+
+def _foot(
+    side: int, u: float, steps: int, ball: float, height: float
+) -> tuple[float, float, float]:
+    """Return how far an ankle is ahead of the body and above its rest, and the foot's pitch.
+
+    Metres, metres, and radians with the toes down.
+    """
+
+    def place(k: int) -> float:
+        return STEP * min(max(k, 0), steps - 1)
+
+    def rolled(behind: float) -> float:
+        share = np.clip((behind - 0.1 * STEP) / (0.4 * STEP), 0, 1)
+        return float(TOE_OFF * share**2)
+
+    step = min(int(u) + 1, steps)
+    if step % 2 != side:
+        # It stands where the step before put it, and the heel comes up as the body passes.
+        at = place(step - 1)
+        pitch = rolled(travelled(u, steps) - at)
+        lift = 0.0
+    else:
+        w = float(np.clip((u - (step - 1) - 0.04) / 0.92, 0, 1))
+        start, end = place(step - 2), place(step)
+        at = start + (end - start) * float(_smooth(w))
+        leaves = rolled(travelled(step - 1, steps) - start)
+        pitch = leaves * (1 - w) ** 2 * (1 + 2 * w) - 0.25 * np.sin(np.pi * w) * w
+        lift = LIFT * float(np.sin(np.pi * w))
+    # The foot rolls about its ball, which stays where it is.
+    sine, loss = np.sin(max(pitch, 0.0)), 1 - np.cos(max(pitch, 0.0))
+    ahead = at - travelled(u, steps) + ball * loss + height * sine
+    return float(ahead), float(ball * sine - height * loss + lift), float(pitch)
+
+
+def _bend(goal: Array, hip: Array, knee: Array, ankle: Array) -> tuple[float, float]:
+    """Return the turns of thigh and shin that bring the ankle to ``goal`` from the hip, (y, z)."""
+    first, second = float(np.hypot(*(knee - hip))), float(np.hypot(*(ankle - knee)))
+    far = min(float(np.hypot(*goal)), first + second - 1e-9)
+    cosine = (first**2 + far**2 - second**2) / (2 * first * far)
+    thigh = _angle(goal) + float(np.arccos(np.clip(cosine, -1, 1)))
+    bent = np.array([-np.cos(thigh), np.sin(thigh)]) * first
+    return thigh - _angle(knee - hip), _angle(goal - bent) - _angle(ankle - knee)
+
+
+def _angle(line: Array) -> float:
+    """Return how far a hanging line (y, z) points forward of straight down, in radians."""
+    return float(np.arctan2(line[1], -line[0]))
+
+
+def _turned(points: Array, angle: float) -> Array:
+    """Return points (..., 2) of (y, z) turned forward by an angle in radians."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.asarray(points @ np.array([[c, -s], [s, c]]))
+
+
+def _smooth(share: float) -> float:
+    share = min(max(share, 0.0), 1.0)
+    return share * share * (3 - 2 * share)
+
+
+def _ramp(values: Array, low: float, high: float, unit: Array | float = 1.0) -> Array:
+    """Return a smooth step of values from 0 at ``low`` units to 1 at ``high`` units."""
+    share = np.clip((values / unit - low) / (high - low), 0, 1)
+    return np.asarray(share * share * (3 - 2 * share))
+
+
+def _nearest(points: Array, known: Array, count: int) -> tuple[NDArray[np.int64], Array]:
+    """Return the three nearest known places of each point modulo ``count``, and their shares."""
+    index = np.empty((len(points), 3), np.int64)
+    share = np.empty((len(points), 3))
+    for first in range(0, len(points), 256):
+        block = points[first : first + 256]
+        square = ((block[:, None] - known) ** 2).sum(axis=-1)
+        best = np.argpartition(square, 3, axis=1)[:, :3]
+        weight = 1 / (np.take_along_axis(square, best, axis=1) + 1e-6)
+        index[first : first + 256] = best % count
+        share[first : first + 256] = weight / weight.sum(axis=1, keepdims=True)
+    return index, share
