@@ -41,6 +41,7 @@ HAPPENS = {
     "ice_melts": "The block of ice melts down to a small lump in a pool of water.",
     "tank_fills": "Water runs from the tap until the tank is full.",
     "flower_grows": "The flower in the pot grows to its full height.",
+    "lamp_brightens": "In the evening the lamp is slowly turned up and lights the room.",
     "person_walks": "The person walks away through the room and stands still there.",
 }
 SMALL_AT_END = ("ice_melts", "person_walks")

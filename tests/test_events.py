@@ -14,6 +14,7 @@ import pytest
 from worldenv.worlds.reference.cases import build_suite
 from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.interior import build
+from worldenv.worlds.reference.lit import build_light, relight
 from worldenv.worlds.reference.parts import turned
 from worldenv.worlds.reference.questions import QUESTIONS
 from worldenv.worlds.reference.renderer import Renderer
@@ -92,6 +93,40 @@ def test_the_start_is_seen_and_the_frame_is_a_function_of_time(name: str) -> Non
     assert (change[inside] > 12).mean() > 0.15
     assert not np.array_equal(drawn[9.0].frame, drawn[LEFT - 0.1].frame)
     np.testing.assert_array_equal(drawn[BACK].frame, drawn[30.0].frame)
+
+
+def test_dimmed_light_is_the_light_of_dimmed_lamps() -> None:
+    scene, view, renderer = stage("lamp_brightens")
+    event = event_of(scene)
+    assert event.brightness is not None and event.lamps
+    static = ~np.isin(renderer._face_id, [event.instance])
+    vertices = np.unique(renderer._geometry.faces[static])
+    for t in (0.0, 4.0, 99.0):
+        share = event.brightness(t)
+        lamps = replace(scene.with_dimmed(share), event=None)
+        baked = Renderer(lamps, size=(64, 64), threads=1, cache=False)
+        drawn = renderer.draw(view.pose, t)
+        for name, rows in (("light", vertices), ("light_map", slice(None))):
+            mixed, full = (getattr(r._geometry, name)[rows] for r in (renderer, baked))
+            # Each of the samples is rounded to one count of built light.
+            np.testing.assert_allclose(mixed, full, atol=5e-4)
+        before = renderer._geometry.light.copy()
+        np.testing.assert_array_equal(renderer.draw(view.pose, t).frame, drawn.frame)
+        np.testing.assert_array_equal(renderer._geometry.light, before)
+    dark, bright = (renderer.draw(view.pose, t).frame.mean() for t in (0.0, 99.0))
+    assert bright > 1.5 * dark
+
+
+def test_a_swap_mends_the_light_with_and_without_the_lamps() -> None:
+    scene, _, renderer = stage("lamp_brightens")
+    gone = next(i for i in scene.instances if not i.flat and not i.moves)
+    lit = relight(renderer.lit, scene.without(gone.id), [gone.id], 1)
+    fresh = build_light(scene.without(gone.id), 1, cache=False)
+    assert lit.unlit is not None and fresh.unlit is not None
+    for mended, built in ((lit, fresh), (lit.unlit, fresh.unlit)):
+        for i in built.direct:
+            np.testing.assert_array_equal(mended.direct[i], built.direct[i])
+            np.testing.assert_array_equal(mended.around[i], built.around[i])
 
 
 def test_a_stretched_thing_equals_a_mesh_of_that_size() -> None:

@@ -17,15 +17,18 @@ from worldenv.worlds.reference.layout import Layout
 from worldenv.worlds.reference.props import (
     FLOWER_SIZE,
     ICE_SIZE,
+    LAMP_SIZE,
     POT_SIZE,
     TANK_SIZE,
     Shape,
+    bright_lamp,
     flower,
     ice_block,
+    shade_lamps,
     water_tank,
 )
 from worldenv.worlds.reference.rooms import BALL, BALL_END, BALL_LANE, BALL_START
-from worldenv.worlds.reference.scene import Instance, SceneEvent
+from worldenv.worlds.reference.scene import Instance, Mesh, SceneEvent
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import camera_at
 from worldenv.worlds.reference.walking import PACE, STEP, stride, travelled, walker
@@ -43,6 +46,11 @@ WALK_WATCH = (-3.55, 0.0, 2.1)
 """Where a walk is watched from, (x, 0, z)."""
 WALK_WAIT = 1.8
 """Seconds that someone stands before the first step."""
+EVENING, EVENING_GLOW = 0.05, 0.16
+"""What is left in the evening of the lamps and of what glows, as shares."""
+EVENING_EXPOSURE = 0.5
+LAMP_LIGHT = (10.0, 7.4, 4.4)
+"""Radiance of the lamp that is turned up."""
 STAND: Size = (1.1, 0.62, 0.66)
 """Size of the table on which something changes."""
 STAGE = 2.85
@@ -141,6 +149,52 @@ def flower_grows(layout: Layout) -> SceneEvent:
     )
 
 
+def lamp_brightens(layout: Layout) -> SceneEvent:
+    """Turn up a lamp in the evening, when it is dusk outside and the ceiling lights are low."""
+    for i, instance in enumerate(layout.instances):
+        layout.instances[i] = with_glow(instance, EVENING_GLOW)
+    layout.lamps = [lamp._replace(radiance=_evening(lamp.radiance)) for lamp in layout.lamps]
+    layout.ambient = _evening(layout.ambient)
+    layout.exposure = EVENING_EXPOSURE
+    layout.tags["glow"] = repr(EVENING_GLOW)
+    place = layout.pose(STAGE, 0.0, BALL_LANE, 0.0)
+    piece = bright_lamp(int(layout.rng.integers(1 << 16)))
+    instance = layout.add(piece, "lamp", place, LAMP_SIZE, moves=True)
+    first = len(layout.lamps)
+    layout.lamps += shade_lamps(place, LAMP_LIGHT)
+    layout.watch["event"] = camera_at(place[0, 3] - 0.3, place[2, 3] + 2.7, -4.0)
+    return SceneEvent(
+        "lamp_brightens",
+        "lighting",
+        instance.id,
+        lambda t: place,
+        lambda t: settling(t, CHANGE_SECONDS),
+        CHANGE_SECONDS,
+        lamps=tuple(range(first, len(layout.lamps))),
+        # The eye sees even steps where the light grows by even factors.
+        brightness=lambda t: settling(t, CHANGE_SECONDS) ** 1.5,
+    )
+
+
+def _evening(light: tuple[float, float, float]) -> tuple[float, float, float]:
+    red, green, blue = light
+    return EVENING * red, EVENING * green, EVENING * blue
+
+
+def with_glow(instance: Instance, share: float) -> Instance:
+    """Return an instance whose glowing surfaces give a share of their light."""
+
+    def dimmed(mesh: Mesh | None) -> Mesh | None:
+        if mesh is None:
+            return None
+        materials = tuple(m._replace(emission=share * m.emission) for m in mesh.materials)
+        return mesh._replace(materials=materials)
+
+    mesh = dimmed(instance.mesh)
+    assert mesh is not None
+    return replace(instance, mesh=mesh, coarse=dimmed(instance.coarse))
+
+
 def person_walks(layout: Layout) -> SceneEvent:
     """Let someone walk along the free strip in the south, away from the view, and stand there."""
     piece, figure = walker(64 + int(layout.rng.integers(1 << 12)))
@@ -209,6 +263,7 @@ EVENTS: dict[str, Callable[[Layout], SceneEvent]] = {
     "ice_melts": ice_melts,
     "tank_fills": tank_fills,
     "flower_grows": flower_grows,
+    "lamp_brightens": lamp_brightens,
     "person_walks": person_walks,
 }
 

@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.events import EVENTS
+from worldenv.worlds.reference.events import EVENTS, with_glow
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.layout import Layout, make_piece
 from worldenv.worlds.reference.people import same_body
@@ -50,16 +50,18 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     layout.lamps += _window_lights(layout)
     change = None if event is None else EVENTS[event](layout)
     tags = {"family": "interior", "seed": str(seed), "mirrored": str(layout.mirror < 0)}
+    tags.update(layout.tags)
     tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
     scene = Scene(
         instances=tuple(layout.instances),
         lamps=tuple(layout.lamps),
-        ambient=(0.16, 0.165, 0.17),
+        ambient=layout.ambient,
         background=(0.02, 0.02, 0.02),
         textures=layout.textures,
         views=(),
         event=change,
         tags=tags,
+        exposure=layout.exposure,
     )
     return find_views(scene, layout.watch)
 
@@ -101,6 +103,8 @@ def reimagine(
         instance.flat,
         instance.moves,
     )
+    if "glow" in scene.tags:
+        new = with_glow(new, float(scene.tags["glow"]))
     added = {k: v for k, v in piece.textures.items() if k not in scene.textures}
     return new, added
 

@@ -39,6 +39,9 @@ class Layout:
         sizes: Instance id -> the size it was made to.
         kept: Floor rectangles (2, 2) of the plan that stay free.
         lamps: What shines.
+        ambient: Light from everywhere.
+        tags: What the scene should say of itself besides.
+        exposure: Of the scene.
         watch: Name -> camera pose (4, 4) of views that an event adds.
     """
 
@@ -51,6 +54,9 @@ class Layout:
         self.sizes: dict[int, Size] = {}
         self.kept: list[NDArray[np.float64]] = []
         self.lamps: list[Lamp] = []
+        self.ambient: tuple[float, float, float] = (0.16, 0.165, 0.17)
+        self.tags: dict[str, str] = {}
+        self.exposure = 1.0
         self.watch: dict[str, NDArray[np.float64]] = {}
         self._boxes: list[NDArray[np.float64]] = []
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size, maker, metal
 from worldenv.worlds.reference.objects import add_leaf
-from worldenv.worlds.reference.scene import Mesh
+from worldenv.worlds.reference.scene import Lamp, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import (
     Image,
@@ -33,6 +33,9 @@ Shape = Callable[[float], NDArray[np.float32]]
 ICE_SIZE: Size = (0.8, 0.66, 0.6)
 TANK_SIZE: Size = (1.0, 0.92, 0.46)
 FLOWER_SIZE: Size = (0.72, 0.84, 0.72)
+LAMP_SIZE: Size = (0.62, 1.62, 0.62)
+SHADE = 0.46
+"""Height of a lamp's shade."""
 POT_SIZE: Size = (0.36, 0.26, 0.36)
 
 
@@ -169,6 +172,60 @@ def pot(kit: Kit, b: Builder, size: Size) -> Mesh:
     )
     b.lathe([(0.92 * r, h - 0.03), (0, h - 0.015)], earth, sides=20)
     return b.mesh()
+
+
+def bright_lamp(seed: int) -> Piece:
+    """Return a tall lamp with a wide shade that glows all over."""
+    kit, b = Kit((seed, 109)), Builder()
+    width, height, _ = LAMP_SIZE
+    r = width / 2
+    shade_ = kit.material(
+        "fabric",
+        kit.pick(["#ffd9a0", "#ffcf8a", "#ffe0b8", "#ffc890"]),
+        "#fff2d0",
+        kit.pick(["plain", "stripes", "dots"]),
+        emission=1.5,
+    )
+    stem = metal(kit)
+    low = height - SHADE
+    b.lathe([(0, 0), (0.7 * r, 0), (0.68 * r, 0.03), (0.03, 0.06)], stem, sides=20)
+    b.cylinder(0.02, 0.05, low + 0.1, stem, sides=10)
+    b.lathe([(r, low), (0.72 * r, height)], shade_, sides=24)
+    b.lathe([(0.72 * r, height), (0, height - 0.01)], shade_, sides=24)
+    b.lathe([(0, low + 0.01), (r, low)], shade_, sides=24)
+    return Piece(b.mesh(), None, f"lamp/{seed}", kit.textures)
+
+
+def shade_lamps(
+    pose: NDArray[np.float64], radiance: tuple[float, float, float]
+) -> tuple[Lamp, ...]:
+    """Return what shines of a ``bright_lamp`` at a pose: up (a little), down and to four sides."""
+    width, height, _ = LAMP_SIZE
+    r, low = 0.72 * width / 2, height - SHADE
+    side, tall = 1.2 * r, SHADE - 0.08
+    up = ([-side / 2, height + 0.01, -side / 2], [0, 0, side], [side, 0, 0], 0.6)
+    down = ([-side / 2, low - 0.01, -side / 2], [side, 0, 0], [0, 0, side], 1.0)
+    panels = [(np.eye(4), *up), (np.eye(4), *down)]
+    out = ([-side / 2, low + 0.04, r + 0.02], [side, 0, 0], [0, tall, 0], 1.0)
+    panels += [(placed(turn=turn), *out) for turn in (0, 90, 180, 270)]
+    lamps = []
+    for frame, corner, u, v, share in panels:
+        to_scene = pose @ frame
+        red, green, blue = (share * c for c in radiance)
+        lamps.append(
+            Lamp(
+                _vector(to_scene[:3, :3] @ corner + to_scene[:3, 3]),
+                _vector(to_scene[:3, :3] @ u),
+                _vector(to_scene[:3, :3] @ v),
+                (red, green, blue),
+            )
+        )
+    return tuple(lamps)
+
+
+def _vector(values: NDArray[np.float64]) -> tuple[float, float, float]:
+    x, y, z = values.tolist()
+    return x, y, z
 
 
 def flower(seed: int) -> Piece:

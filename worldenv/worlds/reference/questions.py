@@ -104,6 +104,16 @@ QUESTIONS: dict[str, tuple[Question, ...]] = {
         Question("Do stem, leaves and petals grow together, all the time upwards?", FORWARD),
         Question("Does the pot grow with the flower, or do they come apart?", LAWFUL, True),
     ),
+    "lamp_brightens": (
+        Question("Does the lamp get brighter before the camera turns away?", STARTED),
+        Question("On return, is the room brighter than when the camera left?", WENT_ON),
+        Question("Is it still the same lamp, in the same place, on return?", SAME),
+        Question("Is the lamp as dark on return as it was at the start?", NOT_RESET, True),
+        Question("At the end, does the lamp shine at its full strength?", FINAL),
+        Question("At the end, is the floor around the lamp lit more than at the start?", FURTHER),
+        Question("Does the light on the room come and grow together with the lamp's?", FORWARD),
+        Question("Does the lamp flicker, or does something else begin to shine?", LAWFUL, True),
+    ),
     "person_walks": (
         Question("Does the person start to walk before the camera turns away?", STARTED),
         Question("On return, is the person further away than when the camera left?", WENT_ON),

@@ -22,6 +22,8 @@ __all__ = ["DETAILS", "Drawn", "Renderer"]
 DETAILS = ("auto", "full", "coarse")
 SMALL = 32.0
 """Below this projected radius, in pixels of a 256-pixel-wide frame, the coarse mesh is drawn."""
+UNLIT = 0.05
+"""How much of its glow a lamp shade keeps when its lamp is dark: it is seen by other light."""
 BRIGHTNESS = 0.62
 """Display-linear value of a white surface in the reference light, before the tone curve."""
 
@@ -88,17 +90,17 @@ class Renderer:
         self.size, self.fov, self.supersample = size, fov, supersample
         self.detail, self.threads = detail, threads
         self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
-        self._exposure = exposure(self._lit.scene)
+        self._exposure = self._lit.scene.exposure * exposure(self._lit.scene)
         # A small frame of coarse meshes never shows the finest mipmaps of most textures.
         small = detail == "coarse" and max(size) * supersample <= 128
         self._finest = 1 << (max(size) * supersample).bit_length() if small else 1 << (LEVELS - 1)
         self._pool = Pool(self._finest)
-        self._resolved: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._resolved: dict[tuple[int, int, bool], tuple[Any, ...]] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
         self._record = np.zeros(shape, np.int32)
-        self._probes: dict[tuple[int, bytes], NDArray[np.float32]] = {}
+        self._probes: dict[tuple[int, bytes], tuple[NDArray[np.float32], ...]] = {}
         self._assemble()
 
     @property
@@ -121,7 +123,7 @@ class Renderer:
     def show(self, lit: Lit) -> None:
         """Draw another lit scene from now on."""
         self._lit = lit
-        self._exposure = exposure(lit.scene)
+        self._exposure = lit.scene.exposure * exposure(lit.scene)
         self._probes.clear()
         self._assemble()
 
@@ -148,6 +150,8 @@ class Renderer:
                 "vertices uv light faces texture tint glows density chart frame layout map id"
             ).split()
         }
+        # Where an event dims lamps, the light without them is laid out beside.
+        unlit: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
         vertex = face = chart = texel = 0
         for instance in lit.scene.instances:
             levels = []
@@ -156,7 +160,12 @@ class Renderer:
                 mesh = meshes[k]
                 assert mesh is not None
                 levels.append(_Level(part, vertex, face))
-                light, light_map = self._light_of(instance.id, k)
+                light, light_map = self._light_of(lit, instance.id, k)
+                if lit.unlit is not None:
+                    for column, dark in zip(
+                        unlit, self._light_of(lit.unlit, instance.id, k), strict=True
+                    ):
+                        column.append(dark)
                 material = part.face_material
                 table = _materials(mesh, self._pool.number, self._exposure)
                 texture = table[0][material]
@@ -204,6 +213,10 @@ class Renderer:
             ENCODE,
         )
         self._face_id = joined["id"]
+        self._dimmer = None
+        if lit.unlit is not None:
+            self._dimmer = _dimmer(self._geometry, unlit, self._face_id, lit.scene)
+        self._brightness = 1.0
         # A face that the near plane cuts becomes up to two triangles.
         records = 2 * face
         self._scratch = raster.Scratch(
@@ -232,16 +245,20 @@ class Renderer:
         for k, instance in enumerate(instances):
             self._spheres[k] = _sphere(lit.parts[instance.id][0].local, instance.pose)
 
-    def _light_of(self, instance: int, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _light_of(
+        self, lit: Lit, instance: int, k: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a part's light at vertices and texels, kept while what it was made of is."""
-        full, part = self._lit.parts[instance][0], self._lit.parts[instance][k]
-        direct, around = self._lit.direct[instance], self._lit.around[instance]
-        old = self._resolved.get((instance, k))
+        full, part = lit.parts[instance][0], lit.parts[instance][k]
+        direct, around = lit.direct[instance], lit.around[instance]
+        # A scene whose lamps are dimmed is also looked up without them.
+        key = (instance, k, lit is self._lit)
+        old = self._resolved.get(key)
         if old is None or old[0] is not direct or old[1] is not around:
             unit = UNIT / 2 if full.two_sided else UNIT
             light = np.asarray((direct + around) * unit, dtype=np.float32)
             old = (direct, around, *_resolve(part, light if k == 0 else lend(full, light, part)))
-            self._resolved[instance, k] = old
+            self._resolved[key] = old
         return old[2], old[3]
 
     def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
@@ -263,6 +280,7 @@ class Renderer:
             float(K[1, 2]) * ss,
             ss,
         )
+        self._dim(time)
         shades, shade_id = self._move(time)
         background = np.array(self.scene.background, np.float32)
         picture = raster.Picture(
@@ -284,6 +302,22 @@ class Renderer:
         if event is None or event.instance != instance.id:
             return instance.pose
         return event.pose(time)
+
+    def _dim(self, time: float) -> None:
+        """Bring light and glow to the brightness of a time; nothing is done while that stays."""
+        event, dimmer = self.scene.event, self._dimmer
+        if dimmer is None or event is None or event.brightness is None:
+            return
+        share = float(event.brightness(time))
+        if share == self._brightness:
+            return
+        self._brightness = share
+        for light, dark, added in dimmer.light:
+            np.multiply(added, np.float32(share), out=light)
+            light += dark
+        self._geometry.tint[dimmer.faces] = dimmer.tint * np.float32(UNLIT + (1 - UNLIT) * share)
+        # What moves takes its light from probes, and has to take it anew.
+        self._placed.clear()
 
     def _formed(self, instance: Instance, time: float) -> _Form:
         """Return the form of a moving instance at a time; the last one is kept."""
@@ -319,8 +353,11 @@ class Renderer:
             if key not in self._probes:
                 if len(self._probes) > 4096:
                     self._probes.clear()
-                self._probes[key] = probe(self._lit, sphere[:3])
-            axes = self._probes[key]
+                lit = [self._lit] if self._lit.unlit is None else [self._lit, self._lit.unlit]
+                self._probes[key] = tuple(probe(one, sphere[:3]) for one in lit)
+            axes, *dark = self._probes[key]
+            if dark:
+                axes = dark[0] + np.float32(self._brightness) * (axes - dark[0])
             for k, level in enumerate(self._levels[instance.id]):
                 part, first = level.part, level.first_vertex
                 rows = slice(first, first + len(part.vertices))
@@ -358,6 +395,35 @@ class Renderer:
         records = table[:, 1] * (1 + near)
         table[:, 4] = np.cumsum(records) - records
         return table
+
+
+class _Dimmer(NamedTuple):
+    """What changes with the brightness of an event's lamps.
+
+    Attributes:
+        light: The arrays that are drawn from, the light without these lamps, and what they add.
+        faces: Which faces glow with them.
+        tint: Their emission at full brightness, shape (f, 3).
+    """
+
+    light: tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]], ...]
+    faces: NDArray[np.int64]
+    tint: NDArray[np.float32]
+
+
+def _dimmer(
+    geometry: raster.Geometry,
+    unlit: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]],
+    face_id: NDArray[np.uint16],
+    scene: Scene,
+) -> _Dimmer:
+    assert scene.event is not None
+    light = []
+    for drawn, columns in zip((geometry.light, geometry.light_map), unlit, strict=True):
+        dark = np.concatenate(columns)
+        light.append((drawn, dark, drawn - dark))
+    faces = np.flatnonzero((face_id == scene.event.instance) & (geometry.glows > 0))
+    return _Dimmer(tuple(light), faces, geometry.tint[faces].copy())
 
 
 def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:

@@ -143,6 +143,8 @@ class Scene:
         textures: Key -> square uint8 sRGB image (side a power of two).
         views: Places to start from, the default first.
         event: The change, None in a static scene.
+        tags: What else is to be known of it, as text.
+        exposure: Factor on the exposure that the lamps ask for; below 1 where it is evening.
     """
 
     instances: tuple[Instance, ...]
@@ -153,6 +155,7 @@ class Scene:
     views: tuple[View, ...]
     event: SceneEvent | None = None
     tags: dict[str, str] = field(default_factory=dict)
+    exposure: float = 1.0
 
     def instance(self, name_or_id: str | int) -> Instance:
         """Return an instance by name or id.
@@ -169,6 +172,15 @@ class Scene:
         """Return the scene as if that instance had never been there."""
         gone = self.instance(name_or_id)
         return replace(self, instances=tuple(i for i in self.instances if i.id != gone.id))
+
+    def with_dimmed(self, share: float) -> Scene:
+        """Return the scene with the event's lamps at a share (0 to 1) of their light."""
+        dimmed = () if self.event is None else self.event.lamps
+        lamps = list(self.lamps)
+        for k in dimmed:
+            r, g, b = lamps[k].radiance
+            lamps[k] = lamps[k]._replace(radiance=(share * r, share * g, share * b))
+        return replace(self, lamps=tuple(lamps))
 
     def with_instance(
         self, instance: Instance, textures: dict[str, NDArray[np.uint8]] | None = None
