@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,8 +220,22 @@ def person_walks(layout: Layout) -> SceneEvent:
         pose,
         lambda t: travelled(phase(t), steps) / way,
         WALK_WAIT + steps * PACE,
-        shape=lambda t: stride(figure, phase(t), steps),
+        shape=_kept(lambda u: stride(figure, u, steps), phase),
     )
+
+
+def _kept(
+    shape: Callable[[float], NDArray[np.float32]], phase: Callable[[float], float]
+) -> Callable[[float], NDArray[np.float32]]:
+    """Return vertices by time from vertices by phase; at rest they are not made again."""
+    recent = lru_cache(maxsize=4)(shape)
+
+    def at(t: float) -> NDArray[np.float32]:
+        vertices = recent(phase(t))
+        vertices.flags.writeable = False
+        return vertices
+
+    return at
 
 
 def _stage(layout: Layout, away: float = 1.95) -> Instance:
@@ -253,7 +268,7 @@ def _on_stage(
         lambda t: place,
         lambda t: settling(t, CHANGE_SECONDS),
         CHANGE_SECONDS,
-        shape=lambda t: shape(settling(t, CHANGE_SECONDS)),
+        shape=_kept(shape, lambda t: settling(t, CHANGE_SECONDS)),
     )
 
 

@@ -325,7 +325,7 @@ class Renderer:
         if event is None or event.shape is None or event.instance != instance.id:
             return old
         local = np.asarray(event.shape(time), np.float32)
-        if np.array_equal(local, old.local):
+        if local is old.local or np.array_equal(local, old.local):
             return old
         normals = smooth_normals(local, self._levels[instance.id][0].part.faces)
         form = _form(local, normals.astype(np.float32))

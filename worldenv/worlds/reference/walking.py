@@ -8,6 +8,7 @@ the other swings past it; the knees follow from where hips and feet are.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ LIFT, TOE_OFF = 0.05, np.radians(32)
 """How high a swinging foot is lifted (metres), and how far a heel has come up as it leaves."""
 SWING, ELBOW = 1.15, 0.22
 """Turn of an arm in radians per metre its foot is behind, and how far a walker's elbow bends."""
+TWIST = 0.3
+"""Turn of the shoulders in radians per metre that one foot is ahead of the other."""
 STANCE = 0.095
 """How far a walker's ankles are from the middle, at most, in metres."""
 
@@ -49,6 +52,9 @@ class Figure(NamedTuple):
         foot: Of each foot beyond its ankle.
         upper: Of each upper arm.
         lower: Of each lower arm beyond its elbow.
+        twist: How far it turns with the shoulders, shape (n,).
+        legs: Which vertices each leg moves.
+        arms: Which vertices each arm moves.
         joints: Hip, knee, ankle, shoulder and elbow of each side, shape (2, 5, 3).
         ball: How far the balls of the feet lie ahead of the ankles, in metres.
     """
@@ -59,6 +65,9 @@ class Figure(NamedTuple):
     foot: Array
     upper: Array
     lower: Array
+    twist: Array
+    legs: tuple[NDArray[np.int64], ...]
+    arms: tuple[NDArray[np.int64], ...]
     joints: Array
     ball: float
 
@@ -120,13 +129,21 @@ def make_figure(piece: Piece, seed: int) -> Figure:
         for k in (1, 2):
             joints[side, k, 0] -= inward * (hip - joints[side, k, 1])
     arms = np.stack([(x > 0), (x <= 0)]) * _ramp(arm, 0.0, 0.22)
+    upper = np.stack([worn(a) for a in arms])
+    shoulder = joints[0, 3, 1]
+    height = points[:, 1]
+    trunk = _ramp(height, hip + 0.08, shoulder - 0.08)
+    trunk *= 1 - 0.6 * _ramp(height, shoulder + 0.02, shoulder + 0.12)
     return Figure(
         points,
         worn_thigh,
         worn(_ramp(leg, 0.43, 0.57)),
         worn(_ramp(leg, 0.93, 1.0)),
-        np.stack([worn(a) for a in arms]),
+        upper,
         worn(_ramp(arm, 0.42, 0.56)),
+        np.maximum(trunk, upper.sum(axis=0)),
+        tuple(np.flatnonzero(t > 0) for t in worn_thigh),
+        tuple(np.flatnonzero(u > 0) for u in upper),
         joints,
         float(ball),
     )
@@ -181,26 +198,56 @@ def stride(figure: Figure, u: float, steps: int) -> NDArray[np.float32]:
     for side, (ahead, _, pitch) in enumerate(feet):
         start = hip + np.array([drop, 0])
         first, second = _bend(goals[side] - start, hip, knee, ankle)
-        upper = _turned(points[:, 1:] - hip, first) + start
         bent = start + _turned(knee - hip, first)
-        lower = _turned(points[:, 1:] - knee, second) + bent
         end = bent + _turned(ankle - knee, second)
-        sole = _turned(points[:, 1:] - ankle, -pitch) + end
-        lower += figure.foot[:, None] * (sole - lower)
-        upper += figure.shin[:, None] * (lower - upper)
-        here = points[:, 1:] + [drop, 0]
-        moved[:, 1:] += figure.thigh[side][:, None] * (upper - here)
+        chain = ((hip, start, first), (knee, bent, second), (ankle, end, -pitch))
+        legs = figure.legs[side]
+        shares = (figure.thigh[side], figure.shin, figure.foot)
+        moved[legs, 1:] += _pulled(points[legs, 1:], drop, chain, [s[legs] for s in shares])
         angle = -SWING * ahead
         fold = angle + walking * (ELBOW + 0.35 * max(angle, 0.0))
         shoulder, elbow = joints[side, 3, 1:], joints[side, 4, 1:]
-        arm = _turned(points[:, 1:] - shoulder, angle) + shoulder + [drop, 0]
-        joint = _turned(elbow - shoulder, angle) + shoulder + [drop, 0]
-        hand = _turned(points[:, 1:] - elbow, fold) + joint
-        arm += figure.lower[:, None] * (hand - arm)
-        moved[:, 1:] += figure.upper[side][:, None] * (arm - here)
+        top = shoulder + np.array([drop, 0])
+        joint = _turned(elbow - shoulder, angle) + top
+        arms = figure.arms[side]
+        shares = (figure.upper[side], figure.lower)
+        moved[arms, 1:] += _pulled(
+            points[arms, 1:],
+            drop,
+            ((shoulder, top, angle), (elbow, joint, fold)),
+            [s[arms] for s in shares],
+        )
+    # Shoulders turn against the hips.
+    turn = TWIST * (feet[0][0] - feet[1][0]) * figure.twist
+    c, s = np.cos(turn), np.sin(turn)
+    x, z = moved[:, 0].copy(), moved[:, 2] - hip[1]
+    moved[:, 0], moved[:, 2] = c * x + s * z, c * z - s * x + hip[1]
     # Toes bend where the foot rolls over them.
     moved[:, 1] = np.maximum(moved[:, 1], 0.0)
     return moved.astype(np.float32)
+
+
+def _pulled(
+    points: Array,
+    drop: float,
+    chain: Sequence[tuple[Array, Array, float]],
+    shares: Sequence[Array],
+) -> Array:
+    """Return how far points (n, 2) are taken along by a limb, beyond the drop of the hips.
+
+    Args:
+        points: (y, z) at rest.
+        drop: Metres.
+        chain: From the body outwards, a joint at rest, where it is, and the turn beyond it.
+        shares: How far each point follows each, (n,).
+    """
+    (joint, place, turn), inner = chain[-1], shares[-1]
+    at = _turned(points - joint, turn) + place
+    for (joint, place, turn), share in zip(chain[-2::-1], shares[-2::-1], strict=True):
+        there = _turned(points - joint, turn) + place
+        at = there + inner[:, None] * (at - there)
+        inner = share
+    return np.asarray(inner[:, None] * (at - points - [drop, 0]))
 
 
 def _foot(
