@@ -202,6 +202,14 @@ def watched(seed: int, event: str) -> tuple[Scene, Entry] | None:
     assert change is not None
     name = {"ball_rolls_off": "open", "door_opens": "door"}.get(event, "event")
     view = next(v for v in scene.views if v.name == name)
+    start = Drawing(scene).draw(view.pose)
+    if any(
+        (start == i.id).sum() > 0.12 * SIZE**2
+        for i in scene.instances
+        if i.category == "person" and i.id != change.instance
+    ):
+        # Someone right before the camera would be what one looks at.
+        return None
     share = 0.0
     for t in (0.0, 2.0, change.duration):
         thing = at_time(scene, t)

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from worldenv.camera import walk
+from worldenv.world import Start
+from worldenv.worlds.reference import make
+from worldenv.worlds.reference import world as world_module
 from worldenv.worlds.reference.cases import build_suite
 from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.interior import build
@@ -127,6 +131,45 @@ def test_a_swap_mends_the_light_with_and_without_the_lamps() -> None:
         for i in built.direct:
             np.testing.assert_array_equal(mended.direct[i], built.direct[i])
             np.testing.assert_array_equal(mended.around[i], built.around[i])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("lamp_brightens", {"faults": {"forget": 1.0}}),
+        ("person_walks", {"faults": {"forget": 1.0}}),
+        ("ice_melts", {"context": "none"}),
+    ],
+)
+def test_events_run_on_in_worlds_that_forget(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, view, _ = stage(name)
+    monkeypatch.setattr(world_module, "scene_of", lambda _: scene)
+    start = Start(scene={"family": "interior", "seed": 3, "view": view.name, "event": name})
+    yaw = np.concatenate([np.linspace(0, -170, 30), np.linspace(-170, 0, 30)])
+    poses = walk(np.zeros((60, 3)), yaw, np.zeros(60))
+    shown = []
+    for keywords in ({}, options):
+        world = make(size=(32, 32), threads=1, cache=False, fps=6.0, **keywords)
+        first = world.reset(start, seed=0)
+        chunk = world.step(poses)
+        assert first.truth is not None and chunk.truth is not None
+        shown.append([*first.truth["state"], *chunk.truth["state"]])
+        world.close()
+    own = event_of(scene).instance
+    for kept, lost in zip(*shown, strict=True):
+        assert kept["event"] == lost["event"] and kept["event"]["name"] == name
+        assert kept["instances"][own] == lost["instances"][own]
+    poses_shown = [s["instances"][own]["pose"] for s in shown[0]]
+    np.testing.assert_allclose(poses_shown[17], event_of(scene).pose(17 / 6))
+    assert shown[0][-1]["event"]["progress"] > shown[0][18]["event"]["progress"] > 0
+    changed = [
+        i
+        for i, thing in shown[1][-1]["instances"].items()
+        if thing["variant"] != shown[1][0]["instances"][i]["variant"]
+    ]
+    assert changed and own not in changed
 
 
 def test_a_stretched_thing_equals_a_mesh_of_that_size() -> None:
