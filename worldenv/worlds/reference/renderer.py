@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
+from worldenv.worlds.reference.changing import (
+    Form,
+    make_dimmer,
+    make_form,
+    shades_of,
+    sphere_of,
+)
 from worldenv.worlds.reference.coarse import lend
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
-from worldenv.worlds.reference.parts import Part, is_rigid, place, smooth_normals, turned
+from worldenv.worlds.reference.parts import Part, place, smooth_normals, turned
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
 from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
 
@@ -48,22 +55,6 @@ class _Level(NamedTuple):
     part: Part
     first_vertex: int
     first_face: int
-
-
-class _Form(NamedTuple):
-    """What a moving thing looks like in its own frame.
-
-    Attributes:
-        local: Vertices, shape (n, 3) float32.
-        normals: Shape (n, 3) float32.
-        low: Least corner, shape (3,).
-        high: Greatest corner.
-    """
-
-    local: NDArray[np.float32]
-    normals: NDArray[np.float32]
-    low: NDArray[np.float32]
-    high: NDArray[np.float32]
 
 
 class Renderer:
@@ -215,7 +206,7 @@ class Renderer:
         self._face_id = joined["id"]
         self._dimmer = None
         if lit.unlit is not None:
-            self._dimmer = _dimmer(self._geometry, unlit, self._face_id, lit.scene)
+            self._dimmer = make_dimmer(self._geometry, unlit, self._face_id, lit.scene)
         self._brightness = 1.0
         # A face that the near plane cuts becomes up to two triangles.
         records = 2 * face
@@ -233,17 +224,17 @@ class Renderer:
         instances = lit.scene.instances
         self._moving = [i for i in instances if i.moves]
         self._row = {instance.id: k for k, instance in enumerate(instances)}
-        self._forms: dict[int, _Form] = {}
+        self._forms: dict[int, Form] = {}
         for instance in self._moving:
             part = lit.parts[instance.id][0]
-            self._forms[instance.id] = _form(part.local, part.normals)
-        self._placed: dict[int, tuple[bytes, _Form]] = {}
+            self._forms[instance.id] = make_form(part.local, part.normals)
+        self._placed: dict[int, tuple[bytes, Form]] = {}
         self._table = np.array(
             [[_row_of(levels[k]) for k in (0, -1)] for levels in self._levels.values()], np.int64
         )
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
-            self._spheres[k] = _sphere(lit.parts[instance.id][0].local, instance.pose)
+            self._spheres[k] = sphere_of(lit.parts[instance.id][0].local, instance.pose)
 
     def _light_of(
         self, lit: Lit, instance: int, k: int
@@ -319,7 +310,7 @@ class Renderer:
         # What moves takes its light from probes, and has to take it anew.
         self._placed.clear()
 
-    def _formed(self, instance: Instance, time: float) -> _Form:
+    def _formed(self, instance: Instance, time: float) -> Form:
         """Return the form of a moving instance at a time; the last one is kept."""
         event, old = self.scene.event, self._forms[instance.id]
         if event is None or event.shape is None or event.instance != instance.id:
@@ -328,7 +319,7 @@ class Renderer:
         if local is old.local or np.array_equal(local, old.local):
             return old
         normals = smooth_normals(local, self._levels[instance.id][0].part.faces)
-        form = _form(local, normals.astype(np.float32))
+        form = make_form(local, normals.astype(np.float32))
         self._forms[instance.id] = form
         return form
 
@@ -339,7 +330,7 @@ class Renderer:
         for instance in self._moving:
             pose = self.pose_of(instance, time)
             form = self._formed(instance, time)
-            balls = _shades(form, pose)
+            balls = shades_of(form, pose)
             shades.append(balls)
             owners += [instance.id] * len(balls)
             state = (pose.tobytes(), form)
@@ -347,7 +338,7 @@ class Renderer:
             if old is not None and old[0] == state[0] and old[1] is form:
                 continue
             self._placed[instance.id] = state
-            sphere = _sphere(form.local, pose)
+            sphere = sphere_of(form.local, pose)
             self._spheres[self._row[instance.id]] = sphere
             key = (instance.id, sphere[:3].tobytes())
             if key not in self._probes:
@@ -397,35 +388,6 @@ class Renderer:
         return table
 
 
-class _Dimmer(NamedTuple):
-    """What changes with the brightness of an event's lamps.
-
-    Attributes:
-        light: The arrays that are drawn from, the light without these lamps, and what they add.
-        faces: Which faces glow with them.
-        tint: Their emission at full brightness, shape (f, 3).
-    """
-
-    light: tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]], ...]
-    faces: NDArray[np.int64]
-    tint: NDArray[np.float32]
-
-
-def _dimmer(
-    geometry: raster.Geometry,
-    unlit: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]],
-    face_id: NDArray[np.uint16],
-    scene: Scene,
-) -> _Dimmer:
-    assert scene.event is not None
-    light = []
-    for drawn, columns in zip((geometry.light, geometry.light_map), unlit, strict=True):
-        dark = np.concatenate(columns)
-        light.append((drawn, dark, drawn - dark))
-    faces = np.flatnonzero((face_id == scene.event.instance) & (geometry.glows > 0))
-    return _Dimmer(tuple(light), faces, geometry.tint[faces].copy())
-
-
 def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
     """Return what ``raster.draw`` takes of a level, the first record still 0."""
     part = level.part
@@ -437,45 +399,6 @@ def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
         0,
         int(part.two_sided),
     )
-
-
-def _form(local: NDArray[np.float32], normals: NDArray[np.float32]) -> _Form:
-    return _Form(local, normals, local.min(axis=0), local.max(axis=0))
-
-
-def _sphere(local: NDArray[np.float32], pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return centre and radius (4,) of a sphere around vertices (n, 3) at a pose (4, 4)."""
-    centre = (local.min(axis=0).astype(np.float64) + local.max(axis=0)) / 2
-    radius = float(np.linalg.norm(local - centre, axis=1).max())
-    if not is_rigid(pose):
-        radius *= float(np.linalg.norm(pose[:3, :3], 2))
-    return np.append(pose[:3, :3] @ centre + pose[:3, 3], radius * 1.0001 + 1e-6)
-
-
-def _shades(form: _Form, pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4).
-
-    Args:
-        form: The thing in its own frame.
-        pose: Where it is, shape (4, 4).
-    """
-    low, high = form.low, form.high
-    if not is_rigid(pose):
-        # A stretch along the thing's own axes goes to its corners, and a turn is left.
-        stretch = np.linalg.norm(pose[:3, :3], axis=0)
-        low, high = (np.asarray(c * stretch, np.float32) for c in (low, high))
-        pose = pose / np.append(stretch, 1.0)
-    extent = (high - low).astype(np.float64)
-    axis = int(np.argmax(extent))
-    radius = float(np.sort(extent)[:2].mean()) / 2
-    if np.sort(extent)[0] < 0.25 * np.sort(extent)[1]:
-        # A sheet, such as a door, has no round shadow.
-        radius = float(extent.min()) / 2
-    radius = max(radius, 1e-3)
-    count = int(np.clip(round(float(extent[axis]) / (2 * radius)), 1, 8))
-    middle = np.tile((low.astype(np.float64) + high) / 2, (count, 1))
-    middle[:, axis] = low[axis] + extent[axis] * (np.arange(count) + 0.5) / count
-    return np.column_stack([middle @ pose[:3, :3].T + pose[:3, 3], np.full(count, radius)])
 
 
 def _resolve(
