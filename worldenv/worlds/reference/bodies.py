@@ -52,8 +52,8 @@ def load_body(index: int) -> Body:
     rows = np.concatenate([*columns, np.zeros((len(d["uv"]), 3))], axis=1).astype(np.float64)
     faces, parts = d["faces"].astype(np.int64), d["faces_part"].astype(np.int64)
     coarse, coarse_parts = d["coarse"].astype(np.int64), d["coarse_part"].astype(np.int64)
-    rows, patch, seam = _crown(rows, faces[parts == HEAD], (0.35, 0.7))
-    rows, coarse_patch, _ = _crown(rows, coarse[coarse_parts == HEAD], (0.55,))
+    rows, patch, seam = _crown(rows, _rim("faces"), (0.35, 0.7))
+    rows, coarse_patch, _ = _crown(rows, _rim("coarse"), (0.55,))
     faces, parts = _with_head(faces, parts, patch)
     coarse, coarse_parts = _with_head(coarse, coarse_parts, coarse_patch)
     for part in range(5):
@@ -73,28 +73,44 @@ def load_body(index: int) -> Body:
     )
 
 
+@lru_cache(maxsize=2)
+def _rim(level: str) -> list[int]:
+    """Return the vertices around the hole at the back of the head, in order; alike in all bodies.
+
+    Args:
+        level: ``faces`` or ``coarse``.
+    """
+    d = _data()
+    parts = d["faces_part" if level == "faces" else "coarse_part"]
+    head = d[level][parts == HEAD].astype(np.int64)
+    depth = d["skin"][0][:, 2] / 1e4
+    edges = {tuple(e) for k in range(3) for e in head[:, [k, (k + 1) % 3]].tolist()}
+    after = {b: a for a, b in edges if (b, a) not in edges}
+    while after:
+        rim = [min(after)]
+        while rim[-1] in after:
+            rim.append(after.pop(rim[-1]))
+        rim.pop()
+        # The other rims are those of the neck and of the mouth.
+        if depth[rim].max() < -0.03:
+            return rim
+    raise ValueError("the stored heads have no hole at the back")
+
+
 def _crown(
-    rows: Array, head: NDArray[np.int64], shares: tuple[float, ...]
+    rows: Array, rim: list[int], shares: tuple[float, ...]
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
     """Close the stored heads, which are open at the back.
 
     Args:
         rows: Working vertices (n, 18).
-        head: Faces (m, 3) of the head.
+        rim: Rows around the hole, in order.
         shares: Where rings lie between the rim of the hole (0) and its middle (1).
 
     Returns:
         The rows with those of the patch added, its faces, and the rim: rows of the head above, the
         same places on the patch below, shape (2, k).
     """
-    edges = {tuple(e) for k in range(3) for e in head[:, [k, (k + 1) % 3]].tolist()}
-    after = {b: a for a, b in edges if (b, a) not in edges}
-    rim: list[int] = []
-    while after and not (rim and rows[rim, 2].max() < -0.03):
-        rim = [min(after)]
-        while rim[-1] in after:
-            rim.append(after.pop(rim[-1]))
-        rim.pop()
     edge = rows[rim].copy()
     # The texture meets itself at the back; on the patch it runs on through there.
     edge[:, UV.start] = (edge[:, UV.start] + 0.25) % 0.5 - 0.25
