@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import json
 import os
 import shutil
@@ -273,6 +274,11 @@ def test_the_file_runs_where_only_numpy_is(python, adapter, tmp_path):
     place = tmp_path / "elsewhere"
     place.mkdir()
     server = export(place / "server.pyz", adapter)
+    with zipfile.ZipFile(server) as archive:
+        files = [name for name in archive.namelist() if "worlds/models/" in name]
+    modules = [file.removesuffix(".py").replace("/", ".") for file in files]
+    code = f"import sys; sys.path.insert(0, {str(server)!r})\nimport " + ", ".join(modules)
+    subprocess.run([python, "-c", code.replace(".__init__", "")], check=True, cwd=place)
     # Nothing of this package can be found but what the file holds.
     command = [python, str(server)]
     environment = {"PYTHONPATH": ""}
@@ -299,6 +305,30 @@ def test_every_recipe_keeps_to_the_schema_and_can_be_planned(name):
     assert recipe.title in text and recipe.licence in text
     assert all(weights.hub in text for weights in recipe.weights)
     assert f"worldenv setup {name} --create" in text
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_adapter_of_every_recipe_is_the_world_that_is_expected(name):
+    recipe = load_recipe(name)
+    place, _, factory = recipe.adapter.partition(":")
+    made = getattr(importlib.import_module(place), factory)(
+        repo="/no/repo", weights="/no/weights", **recipe.options
+    )
+    expected, spec = load_world(name).spec, made.spec
+    for field in dataclasses.fields(spec):
+        if field.name not in ("weights_revision", "licence", "citation", "deterministic"):
+            assert getattr(spec, field.name) == getattr(expected, field.name), field.name
+    made.close()
+
+
+@pytest.mark.parametrize("name", ["WorldPlay", "Helios"])
+def test_adapters_run_from_the_file(name, tmp_path):
+    recipe = load_recipe(name)
+    words = {"repo": str(tmp_path), "weights": "/no/weights", "options": recipe.options}
+    made = launch(recipe.adapter, **words)
+    with closing(RemoteWorld.launched(made, name)) as world:
+        assert world.spec.name == load_world(name).spec.name
+        assert not world.spec.stand_in
 
 
 GOOD = 'title = "T"\npython = "3.10"\ngpu_gigabytes = 8\nlicence = "MIT"\nadapter = "m:f"\n'
@@ -386,6 +416,8 @@ def test_setup_checks_before_it_saves(home, adapter, command):
     words = ("--python", "/no/python", "--no-check", "--nproc", "2", "--env", "A=b")
     assert command("setup", "Newer", "--adapter", adapter, *words)[0] == 0
     assert installed.saved("Newer").nproc == 2
+    code, said = command("setup", "WorldPlay", "--python", sys.executable)
+    assert code == 2 and "--repo is missing" in said
     code, said = command("setup", "WorldPlay", "--plan")
     assert code == 0 and "tencent/HY-WorldPlay" in said
     code, said = command("setup", "Nothing", "--plan")

@@ -99,6 +99,8 @@ WORLDPLAY = {
     "hyvideo/commons/parallel_states.py": """
         CALLS = []
         def initialize_parallel_state(sp=1):
+            import os
+            assert os.environ["MASTER_ADDR"] and os.environ["RANK"] == "0"
             CALLS.append(sp)
     """,
     "hyvideo/commons/infer_state.py": """
@@ -133,7 +135,15 @@ WORLDPLAY_WEIGHTS = (
 )
 
 
-def test_worldplay_gives_poses_shares_and_labels_of_the_whole_path(folders):
+@pytest.fixture
+def alone(monkeypatch):
+    """No rank is named, and what an adapter names is taken back."""
+    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+
+
+def test_worldplay_gives_poses_shares_and_labels_of_the_whole_path(folders, alone):
     module = model("worldplay")
     places = folders(WORLDPLAY, WORLDPLAY_WEIGHTS)
     world = module.official(**places)
@@ -151,6 +161,7 @@ def test_worldplay_gives_poses_shares_and_labels_of_the_whole_path(folders):
     assert call["action"].tolist() == [[0] + [1] * 7]
     assert pipe["action_ckpt"].endswith("ar_distilled_action_model/model.safetensors")
     assert pipe["transformer_version"] == "480p_i2v"
+    assert sys.modules["hyvideo.commons.parallel_states"].CALLS == [1]
     # Equal seeds give the memory equal points; the model is loaded once.
     drive(module, world, 20)
     drive(module, world, 20, seed=4)
@@ -160,7 +171,7 @@ def test_worldplay_gives_poses_shares_and_labels_of_the_whole_path(folders):
     world.close()
 
 
-def test_worldplay_takes_the_many_steps_of_the_undistilled_weights(folders):
+def test_worldplay_takes_the_many_steps_of_the_undistilled_weights(folders, alone):
     module = model("worldplay")
     places = folders(
         WORLDPLAY,
@@ -205,14 +216,9 @@ WAN_WEIGHTS = (
 )
 
 
-def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, monkeypatch):
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        monkeypatch.delenv(name, raising=False)
-        # Recorded, so that what the adapter sets is taken back.
-        monkeypatch.setenv(name, "")
-        monkeypatch.delenv(name)
+def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, alone):
     module = model("worldplay_wan")
-    world = module.official(**folders(WAN, WAN_WEIGHTS), use_memory=False)
+    world = module.official(**folders(WAN, WAN_WEIGHTS), window=20)
     made, path = drive(module, world, 30)
     assert [len(frames) for frames in made] == [1, 12, 16, 16]
     assert numbers(made) == list(range(1, 45))
@@ -226,7 +232,8 @@ def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, monkeypatch):
         )
         assert call["Ks"].shape == (1, 4, 3, 3)
         assert call["action"].tolist() == [[0, 1, 1, 1] if i == 0 else [1] * 4]
-        assert call["image_there"] and call["use_memory"] is False
+        assert call["image_there"] and call["use_memory"] is True
+        assert call["context_window_length"] == 20
         assert (call["height"], call["width"], call["num_frames"]) == (704, 1280, 961)
         assert call["few_step"] is True and call["guidance_scale"] == 1.0
     drive(module, world, 2)
@@ -236,9 +243,7 @@ def test_worldplay_wan_steps_four_latent_frames_at_a_time(folders, monkeypatch):
     assert not Path(calls[0]["image_path"]).exists()
 
 
-def test_worldplay_wan_says_when_its_buffer_is_full(folders, monkeypatch):
-    for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"):
-        monkeypatch.setenv(name, "1")
+def test_worldplay_wan_says_when_its_buffer_is_full(folders, alone):
     module = model("worldplay_wan")
     world = module.official(**folders(WAN, WAN_WEIGHTS), max_frames=13)
     with pytest.raises(GenerationFailed, match="max_frames=29"):

@@ -137,6 +137,8 @@ class Channel:
             reason = ""
             with contextlib.suppress(Exception):
                 reason = Close.parse(data).reason
+            with contextlib.suppress(OSError):
+                self._socket.sendall(Frame(Opcode.CLOSE, data).serialize(mask=True))
             raise ChannelClosed(reason)
 
     def _read(self, n: int) -> bytearray:

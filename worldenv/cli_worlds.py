@@ -185,6 +185,11 @@ def setup(
             f"--python is missing: the interpreter of the environment {world} is installed in; "
             f"'worldenv setup {world} --plan' says how to make one."
         )
+    elif recipe is not None and recipe.repo is not None and not repo:
+        raise WorldEnvError(
+            f"--repo is missing: where {recipe.repo.url} is checked out, best at commit "
+            f"{recipe.repo.commit}."
+        )
     else:
         launch = installed.Launch(
             python=python,

@@ -94,11 +94,9 @@ class Launch:
         options = {**{k: v for k, v in places.items() if v}, **self.options}
         # Values as JSON: a text such as 007 stays a text.
         pairs = [f"{key}={json.dumps(value)}" for key, value in options.items()]
-        adapter = [] if ".py" in self.adapter else ["--world", self.adapter]
         return [
             self.python,
             str(server),
-            *adapter,
             *(word for pair in pairs for word in ("--world-option", pair)),
             "--port",
             "0",
@@ -261,8 +259,7 @@ def start(launch: Launch, world: str) -> ServerProcess:
         ServerLost: it does not start; the message ends with its log.
     """
     folder = Path(tempfile.mkdtemp(prefix="worldenv-server-"))
-    adapter = launch.adapter if ".py" in launch.adapter else ""
-    server = export(folder / "server.pyz", adapter)
+    server = export(folder / "server.pyz", launch.adapter)
     token = secrets.token_hex(16)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     # What this process imports from is no business of the model's environment.

@@ -12,7 +12,17 @@ from worldenv.world import Unsupported, WorldEnvError
 
 __all__ = ["MODULES", "export"]
 
-MODULES = ("camera", "world", "wire", "ranks", "inference", "session", "serve")
+MODULES = (
+    "camera",
+    "world",
+    "wire",
+    "states",
+    "parcels",
+    "ranks",
+    "inference",
+    "session",
+    "serve",
+)
 """Modules of worldenv that are packed; ``worlds``, its ``models`` and ``vendored`` come beside."""
 
 _INIT = '''"""worldenv, as far as a world server needs it."""
@@ -36,8 +46,9 @@ def export(file: str | Path, adapter: str = "") -> Path:
 
     Args:
         file: Where to; written under another name, then renamed.
-        adapter: World that it serves unless told: ``module:factory``, found where it runs, or
-            ``file.py:factory``, packed with it. Empty: ``--world`` must say.
+        adapter: World that it serves unless told: ``module:factory``, found where it runs or, one
+            of worldenv's own worlds, packed with its package; or ``file.py:factory``, packed too.
+            Empty: ``--world`` must say.
 
     Raises:
         Unsupported: the adapter has another form.
@@ -50,7 +61,11 @@ def export(file: str | Path, adapter: str = "") -> Path:
     for name in MODULES:
         contents[f"worldenv/{name}.py"] = root.joinpath(f"{name}.py").read_bytes()
     contents["worldenv/worlds/__init__.py"] = root.joinpath("worlds", "__init__.py").read_bytes()
-    for folder in ("worlds/models", "vendored"):
+    folders = ["worlds/models", "vendored"]
+    package = re.match(r"worldenv\.worlds\.(\w+)\.", adapter)
+    if package is not None:
+        folders.append(f"worlds/{package[1]}")
+    for folder in folders:
         contents.update(_tree(Path(str(root)) / folder, f"worldenv/{folder}"))
     place, separator, factory = adapter.rpartition(":")
     if adapter.endswith(".py"):

@@ -224,7 +224,7 @@ def _die_with(parent: int) -> None:
 
 def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
     parent = os.environ.pop(PARENT, "")
-    if parent.isdecimal():
+    if parent == str(os.getppid()):
         _die_with(int(parent))
     server = _Server(chosen, command)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -253,7 +253,7 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 process_request=server.admit,
                 max_size=desk.limits.message,
                 ping_interval=None,
-                close_timeout=2,
+                close_timeout=1,
                 logger=logger,
                 family=socket.AF_INET6 if ":" in chosen.host else socket.AF_INET,
             )

@@ -51,8 +51,13 @@ class OfficialModel:
 
     @property
     def device(self) -> str:
-        """What the model runs on, as far as is known."""
-        return "unknown" if self._world is None else self._world.device
+        """What the model runs on; connects or starts it where that was never done.
+
+        It is part of what a rollout is known by, so it must be the same before and after a reset.
+        """
+        if self._world is None:
+            self._world = self._connect()
+        return self._world.device
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: these two exist where the model has them.

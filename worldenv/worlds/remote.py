@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import weakref
 from collections.abc import Sequence
@@ -11,8 +12,14 @@ import numpy as np
 
 from worldenv.camera import CameraPath
 from worldenv.line import Line, Progress, ServerBusy, ServerLost, read_address
+from worldenv.parcels import write_path, write_start
 from worldenv.serve import read_token
-from worldenv.wire import WireError, encode, read_chunk, read_whole, write_path, write_start
+from worldenv.wire import (
+    WireError,
+    encode,
+    read_whole,
+    request_limits,
+)
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -32,20 +39,8 @@ __all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
 NEEDS = "a server: worldenv serve"
 """What the list of worlds says that it still needs."""
 
-# What two servers of one world, or a spec known beforehand and a server, must have in common.
-_SAME = (
-    "name",
-    "size",
-    "K",
-    "fps",
-    "chunk",
-    "first_chunk",
-    "reset_frames",
-    "drive",
-    "prompt",
-    "truth",
-    "backend",
-)
+# In all else two servers of one world, or a spec known beforehand and a server, must agree.
+_MAY_DIFFER = ("weights_revision", "licence", "citation", "deterministic")
 _PAUSE_SECONDS = 0.5
 
 
@@ -126,7 +121,6 @@ class RemoteWorld:
         self._line: Line | None = None
         self._open = False
         self._index = 0
-        self._dropped: list[int] = []
         # Part of what a run is known by, so it outlives the connection.
         self._told: tuple[dict[str, Any], str] | None = None
         if spec is None:
@@ -194,6 +188,20 @@ class RemoteWorld:
         first, arrays = write_start(start)
         second, more = write_path(plan)
         pieces = encode("reset", {**first, **second, "seed": int(seed)}, {**arrays, **more})
+        most = request_limits(self.spec).message
+        if sum(len(piece) for piece in pieces) > most:
+            raise Unsupported(
+                f"start and plan have more than the {most} bytes that a server of "
+                f"{self.spec.name} accepts; make the start image smaller"
+            )
+        old = self._open
+        self._session()
+        try:
+            return self._chunk(pieces, 0, None)
+        except ServerLost:
+            # The session of an earlier episode may have been given to another client since.
+            if not old:
+                raise
         self._session()
         return self._chunk(pieces, 0, None)
 
@@ -225,7 +233,7 @@ class RemoteWorld:
         self._forget(line)
         message = self._ask(line, encode("snapshot"), "token")
         token = _Token(line, read_whole(message, "token"), self._index)
-        weakref.finalize(token, self._dropped.append, token.number)
+        weakref.finalize(token, line.dropped.append, token.number)
         return token
 
     def _restore(self, token: object) -> None:
@@ -237,9 +245,10 @@ class RemoteWorld:
         self._index = token.index
 
     def _forget(self, line: Line) -> None:
-        if self._dropped:
-            tokens, self._dropped[:] = list(self._dropped), []
-            self._ask(line, encode("forget", {"tokens": tokens[:4000]}), "forgotten")
+        tokens = line.dropped[:1000]
+        if tokens:
+            del line.dropped[: len(tokens)]
+            self._ask(line, encode("forget", {"tokens": tokens}), "forgotten")
 
     def _running(self) -> Line:
         if self._line is None or not self._open:
@@ -252,7 +261,7 @@ class RemoteWorld:
         try:
             if read_whole(message, "index") != index:
                 raise WireError(f"it answers step {message.fields['index']}, not {index}")
-            chunk = check_chunk(read_chunk(message), self.spec, n)
+            chunk = check_chunk(line.chunk(message), self.spec, n)
         except WorldEnvError as error:
             self._lose()
             raise ServerLost(f"{line.address} answers what makes no sense: {error}") from None
@@ -298,7 +307,6 @@ class RemoteWorld:
             self._lose()
             raise self._with_log(error) from None
         self._open = True
-        self._dropped.clear()
 
     def _enter(self, line: Line) -> None:
         """Take the first server that is free; wait while none is."""
@@ -353,13 +361,13 @@ class RemoteWorld:
 
     def _check_spec(self, line: Line) -> None:
         spec = self.__dict__.get("spec", line.spec)
-        for field in _SAME:
-            ours, theirs = getattr(spec, field), getattr(line.spec, field)
-            if ours != theirs:
+        for field in dataclasses.fields(spec):
+            ours, theirs = getattr(spec, field.name), getattr(line.spec, field.name)
+            if ours != theirs and field.name not in _MAY_DIFFER:
                 line.close()
                 self._line = None
                 raise Unsupported(
-                    f"{line.address} serves another world than expected: its {field} is "
+                    f"{line.address} serves another world than expected: its {field.name} is "
                     f"{theirs!r}, not {ours!r}"
                 )
 

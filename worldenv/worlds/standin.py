@@ -19,7 +19,7 @@ from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 
 __all__ = ["LONGEST_SIDE", "StandIn", "stand_in_spec"]
 
-LONGEST_SIDE = 640
+LONGEST_SIDE = 384
 """Pixels of a stand-in's longer side unless ``size`` is given: rendering runs on the CPU."""
 
 

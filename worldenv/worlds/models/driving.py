@@ -12,6 +12,7 @@ import importlib
 import os
 import queue
 import random
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -33,6 +34,7 @@ from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 __all__ = [
     "CHECKED",
     "RECORDED",
+    "TINY",
     "HeldRows",
     "Loop",
     "PlannedWorld",
@@ -41,11 +43,18 @@ __all__ = [
     "fit_image",
     "fit_intrinsics",
     "found",
+    "lone_rank",
     "official_module",
     "pixels",
     "seed_all",
 ]
 
+
+TINY = (
+    "official loop run on the CPU by its adapter with tiny random or stubbed networks, which saw "
+    "the control that was meant; never run with its weights by us"
+)
+"""``Model.verified`` of models whose official loop has been run by the adapter."""
 
 CHECKED = (
     "control compared with the official functions; adapter run against a recording stand-in of the "
@@ -112,6 +121,24 @@ def at_repo(*folders: Path) -> Iterator[None]:
         yield
     finally:
         os.chdir(before)
+
+
+def lone_rank() -> None:
+    """Tell torch.distributed that this process is the only rank, unless it has been told else.
+
+    Official code that is always started by torchrun relies on these variables even on one GPU.
+    """
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+    for name, value in (
+        ("RANK", "0"),
+        ("LOCAL_RANK", "0"),
+        ("WORLD_SIZE", "1"),
+        ("MASTER_ADDR", "127.0.0.1"),
+        ("MASTER_PORT", str(port)),
+    ):
+        os.environ.setdefault(name, value)
 
 
 def seed_all(seed: int) -> None:
@@ -221,23 +248,24 @@ class PlannedWorld(ModelWorld):
         """Return the frames of the whole path, frame 0 included, (n, height, width, 3) uint8.
 
         Args:
-            image: Conditioning image at the model's size.
+            image: Conditioning image at the model's size; empty where the model takes none.
             start: What the episode begins from.
             native: The control of the whole path.
             seed: Seed of the episode.
         """
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
-        """Generate everything and return frame 0."""
+        """Generate everything and return the frames of reset."""
         assert native is not None
-        image = fit_image(start, self.model)
+        empty = np.zeros((0, 0, 3), np.uint8)
+        image = fit_image(start, self.model) if self.spec.image_start else empty
         frames = self.generate(image, start, native, seed)
         if len(frames) < native["frames"]:
             raise GenerationFailed(
                 f"{self.model.title} made {len(frames)} frames of a path of {native['frames']}"
             )
-        self._frames, self._dealt = frames, 1
-        return frames[:1], None
+        self._frames, self._dealt = frames, self.spec.reset_frames
+        return frames[: self._dealt], None
 
     def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
         """Return the next frames of what has been generated."""

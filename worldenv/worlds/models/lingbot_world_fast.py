@@ -22,7 +22,7 @@ from worldenv.camera import CameraPath
 from worldenv.world import Start, World
 from worldenv.worlds.models import lingbot_world, open_model
 from worldenv.worlds.models.driving import (
-    CHECKED,
+    TINY,
     PlannedWorld,
     at_repo,
     found,
@@ -70,7 +70,7 @@ MODEL = Model(
         "full": {"local_attn_size": -1, "sink_size": 0},
         "sliding": {"local_attn_size": 18, "sink_size": 6},
     },
-    verified=CHECKED,
+    verified=TINY,
 )
 
 

@@ -23,7 +23,7 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import Keys, follow, speeds
 from worldenv.worlds.models.driving import (
-    RECORDED,
+    TINY,
     HeldRows,
     Loop,
     at_repo,
@@ -152,7 +152,7 @@ MODEL = Model(
     quantum=QUANTUM,
     control="keys",
     options={"max_latents": 360},
-    verified=RECORDED,
+    verified=TINY,
 )
 
 

@@ -28,7 +28,7 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import follow, speeds
 from worldenv.worlds.models.driving import (
-    CHECKED,
+    TINY,
     HeldRows,
     Loop,
     at_repo,
@@ -131,7 +131,7 @@ MODEL = Model(
         "vae": "mg_lightvae_v2",
         "max_clips": 1000,
     },
-    verified=CHECKED,
+    verified=TINY,
 )
 
 

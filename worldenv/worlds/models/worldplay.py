@@ -37,6 +37,7 @@ from worldenv.worlds.models.driving import (
     PlannedWorld,
     at_repo,
     found,
+    lone_rank,
     official_module,
     pixels,
     seed_all,
@@ -244,10 +245,11 @@ class Official(PlannedWorld):
     def _load(self) -> Any:
         import torch
 
+        lone_rank()
         parallel = official_module("hyvideo.commons.parallel_states", MODEL)
-        parallel.initialize_parallel_state(sp=int(os.environ.get("WORLD_SIZE", "1")))
+        parallel.initialize_parallel_state(sp=int(os.environ["WORLD_SIZE"]))
         if torch.cuda.is_available():
-            torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+            torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
         official_module("hyvideo.commons.infer_state", MODEL).initialize_infer_state(
             SimpleNamespace(
                 sage_blocks_range="0-53",

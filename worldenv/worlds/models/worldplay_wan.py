@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import socket
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,6 +27,7 @@ from worldenv.worlds.models.driving import (
     chosen_options,
     fit_image,
     found,
+    lone_rank,
     official_module,
     pixels,
     seed_all,
@@ -43,7 +43,7 @@ SPEC = dataclasses.replace(
     K=pinhole(worldplay.K_SHARE[0] * 1280, worldplay.K_SHARE[1] * 704, 640.0, 352.0),
     fps=16.0,
     drive="stream",
-    context_policies=("fov", "sliding"),
+    context_policies=("fov", "full"),
 )
 
 
@@ -64,10 +64,10 @@ MODEL = Model(
     compile=compile,
     decode=decode,
     quantum=Quantum(frames=worldplay.STRIDE),
-    options={"use_memory": True, "window": 16, "max_frames": 961, "negative_prompt": ""},
-    # Retrieval looks for the nearest views once the window is full; without it only the window is
-    # kept.
-    context={"fov": {"use_memory": True}, "sliding": {"use_memory": False}},
+    options={"window": 16, "max_frames": 961, "negative_prompt": ""},
+    # From ``window`` latent frames on the nearest views are looked for; until then all are kept.
+    # The official switch that turns the memory off breaks at the second chunk.
+    context={"fov": {"window": 16}, "full": {"window": 1_000_000}},
     verified=CHECKED,
 )
 
@@ -121,7 +121,7 @@ class Official(ModelWorld):
             "first_chunk_size": CHUNK,
             "return_dict": False,
             "image_path": file,
-            "use_memory": self.chosen["use_memory"],
+            "use_memory": True,
             "context_window_length": self.chosen["window"],
         }
         return image[None], None
@@ -170,27 +170,13 @@ class Official(ModelWorld):
             self._folder = None
 
     def _load(self) -> Any:
-        # Decoding goes through torch.distributed even on one GPU.
-        for name, value in (
-            ("RANK", "0"),
-            ("LOCAL_RANK", "0"),
-            ("WORLD_SIZE", "1"),
-            ("MASTER_ADDR", "127.0.0.1"),
-            ("MASTER_PORT", str(_free_port())),
-        ):
-            os.environ.setdefault(name, value)
+        lone_rank()
         folder = self._weights / "HY-WorldPlay"
         return official_module("wan.generate", MODEL).WanRunner(
             model_id=str(found(self._weights / "Wan2.2-TI2V-5B-Diffusers", MODEL)),
             ckpt_path=str(found(folder / "wan_distilled_model" / "model.pt", MODEL)),
             ar_model_path=str(found(folder / "wan_transformer", MODEL)),
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 def official(*, repo: str, weights: str, **options: Any) -> World:
