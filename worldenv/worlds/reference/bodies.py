@@ -115,7 +115,7 @@ def _crown(
     # The texture meets itself at the back; on the patch it runs on through there.
     edge[:, UV.start] = (edge[:, UV.start] + 0.25) % 0.5 - 0.25
     middle = edge.mean(axis=0)
-    back = min(edge[:, 2]) - 0.006
+    back = min(edge[:, 2])
     rings = [edge]
     for share in shares:
         ring = edge + (middle - edge) * share
