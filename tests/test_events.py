@@ -24,6 +24,7 @@ from worldenv.worlds.reference.questions import QUESTIONS
 from worldenv.worlds.reference.renderer import Renderer
 from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent, View
 from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.views import FLAT, box_of
 from worldenv.worlds.reference.walking import STEP, stride, travelled, walker
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "assets"))
@@ -254,3 +255,19 @@ def test_every_event_has_eight_questions_and_two_cases(name: str) -> None:
         scene, _, _ = stage(name)
         held: dict[str, Any] = statements_of(event_of(scene))
         assert all(held.values())
+
+
+@pytest.mark.parametrize("name", ["person_walks", "tank_fills"])
+def test_nothing_stands_in_the_way_of_a_change(name: str) -> None:
+    for case in build_suite("worldmembench").cases.values():
+        if case.event is None or case.event.name != name or case.scene is None:
+            continue
+        scene = build(case.scene["seed"], event=name)
+        own = event_of(scene).instance
+        others = np.array([box_of(i) for i in scene.instances if not i.flat and i.id != own])
+        # Rugs are walked over.
+        others = others[others[:, 1, 1] > FLAT]
+        for t in np.linspace(0, event_of(scene).duration, 12):
+            low, high = points(shown(scene, t)).min(axis=0), points(shown(scene, t)).max(axis=0)
+            apart = (low >= others[:, 1] - 1e-3) | (high <= others[:, 0] + 1e-3)
+            assert apart.any(axis=1).all()
