@@ -88,6 +88,19 @@ def test_reference_is_bit_identical_through_the_environment(tmp_path):
         assert set(b.truth) == {"pose", "depth", "ids", "state"}
 
 
+@pytest.mark.parametrize(
+    ("prompt", "seed", "words"),
+    [
+        ("x" * 70_000, 0, "accepts up to 65536"),
+        ("\ud800", 0, "Unicode text"),
+        ("", 1 << 64, "2\\*\\*64"),
+    ],
+)
+def test_what_cannot_be_sent_is_said_before_it_is_sent(server, prompt, seed, words):
+    with closing(RemoteWorld(server)) as remote, pytest.raises(Unsupported, match=words):
+        remote.reset(Start(prompt=prompt), seed=seed)
+
+
 def test_snapshots_are_there_where_the_world_has_them(server, tmp_path):
     with closing(RemoteWorld(server)) as remote:
         walked(remote)

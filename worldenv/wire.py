@@ -52,7 +52,8 @@ _MOST_LISTED = 1000
 _ENTRY = re.compile(r"([a-zA-Z.]{1,20}):(u1|u2|f4|f8):([0-9]{1,12}(?:,[0-9]{1,12}){0,3})\Z")
 _MOST_ITEMS = 4096
 _MOST_DEPTH = 16
-_MOST_TEXT = 1 << 16
+MOST_TEXT = 1 << 16
+"""Longest text in a message, in bytes of UTF-8."""
 
 Arrays = Dict[str, np.ndarray]
 
@@ -215,7 +216,7 @@ def _read_header(data: bytes) -> Dict[str, Any]:
         raw=False,
         strict_map_key=False,
         max_buffer_size=len(data),
-        max_str_len=_MOST_TEXT,
+        max_str_len=MOST_TEXT,
         max_bin_len=0,
         max_array_len=_MOST_ITEMS,
         max_map_len=_MOST_ITEMS,

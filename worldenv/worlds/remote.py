@@ -15,6 +15,7 @@ from worldenv.line import Line, Progress, ServerBusy, ServerLost, read_address
 from worldenv.parcels import write_path, write_start
 from worldenv.serve import read_token
 from worldenv.wire import (
+    MOST_TEXT,
     WireError,
     encode,
     read_whole,
@@ -185,8 +186,10 @@ class RemoteWorld:
             WorldEnvError: what the server's world raises.
             ServerLost: the server cannot be reached or was lost.
         """
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise Unsupported(f"the seed must be an integer >= 0, got {seed!r}")
+        whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+        if not (whole and 0 <= seed < 1 << 64):
+            raise Unsupported(f"the seed must be a whole number from 0 below 2**64, got {seed!r}")
+        _check_text(start.prompt)
         if start.image is not None:
             check_image(start.image)
         first, arrays = write_start(start)
@@ -218,6 +221,7 @@ class RemoteWorld:
         """
         if self._line is None or not self._open:
             raise GenerationFailed("there is no running episode on a server; call reset first")
+        _check_text(prompt)
         asked = np.asarray(poses, dtype=np.float64)
         fields = {"index": self._index, "prompt": prompt}
         return self._chunk(encode("step", fields, {"poses": asked}), self._index, len(asked))
@@ -396,3 +400,15 @@ def read_addresses(address: Any) -> list[str]:
     if not isinstance(address, (list, tuple)) or not address:
         raise Unsupported(f"expected the address of a server, ws://host:port, got {address!r}")
     return [read_address(part) for part in address]
+
+
+def _check_text(prompt: str | None) -> None:
+    """Raise Unsupported where a prompt cannot be sent."""
+    if prompt is None:
+        return
+    try:
+        size = len(prompt.encode())
+    except (AttributeError, UnicodeEncodeError):
+        raise Unsupported(f"a prompt must be Unicode text, got {prompt!r:.60}") from None
+    if size > MOST_TEXT:
+        raise Unsupported(f"a prompt has {size} bytes; a server accepts up to {MOST_TEXT}")
