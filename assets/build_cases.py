@@ -1,21 +1,28 @@
 """Draw the cases of Reference-v0's suites and write ``worldenv/worlds/reference/data/cases.json``.
 
-Usage: ``python assets/build_cases.py``. It builds interiors by seed, draws the ids each view shows
-(at 96 x 96, 75 degrees), and keeps views whose targets are large, whole and unhidden at the start
-and gone at the far end of the script, with a free way between.
+Usage: ``python assets/build_cases.py``, or ``python assets/build_cases.py events`` to keep the file
+and only add cases of events that it has none of. It builds interiors by seed, draws the ids each
+view shows (at 96 x 96, 75 degrees), and keeps views whose targets are large, whole and unhidden at
+the start and gone at the far end of the script, with a free way between.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
 
+from worldenv.evaluators.events import Glimpse, judge, started
+from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.interior import build
-from worldenv.worlds.reference.scene import Scene, View
+from worldenv.worlds.reference.questions import QUESTIONS, answers_of
+from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent, View
 from worldenv.worlds.reference.start import NOT_TARGETS
 from worldenv.worlds.reference.views import (
     frame_box,
@@ -27,45 +34,22 @@ from worldenv.worlds.reference.views import (
 )
 
 SIZE = 96
+PATH = Path(__file__).parents[1] / "worldenv/worlds/reference/data/cases.json"
+HAPPENS = {
+    "ball_rolls_off": "The ball rolls across the floor and slowly comes to rest.",
+    "door_opens": "The door slowly swings open.",
+    "ice_melts": "The block of ice melts down to a small lump in a pool of water.",
+    "tank_fills": "Water runs from the tap until the tank is full.",
+    "flower_grows": "The flower in the pot grows to its full height.",
+    "lamp_brightens": "In the evening the lamp is slowly turned up and lights the room.",
+    "person_walks": "The person walks away through the room and stands still there.",
+}
+SMALL_AT_END = ("ice_melts", "person_walks")
+"""Events whose thing may end up smaller in view than a target must be at the start."""
 Entry = tuple[float, int, str, list[str], float]
 SEEDS = range(30)
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
 K = ((969.77, 0.0, 960.0), (0.0, 969.77, 540.0), (0.0, 0.0, 1.0))
-
-QUESTIONS = {
-    "ball_rolls_off": (
-        "moving",
-        (
-            ("Does the ball roll along the floor before the camera turns away?", True),
-            (
-                "On return, has the ball rolled further than where it was when the camera left?",
-                True,
-            ),
-            ("Is it still the same ball, with the same colours and size, on return?", True),
-            ("Has the ball jumped back to the place where it lay at the start?", False),
-            ("At the end, does the ball lie still on the floor?", True),
-            (
-                "At the end, does the ball lie on the side of the view opposite to its start?",
-                True,
-            ),
-            ("Does the ball turn as it rolls and slow down gradually, as if by friction?", True),
-            ("Does the ball pass through furniture, or leave the floor?", False),
-        ),
-    ),
-    "door_opens": (
-        "opening",
-        (
-            ("Does the door begin to swing open before the camera turns away?", True),
-            ("On return, is the door further open than when the camera left?", True),
-            ("Is it still the same door, with the same colour and panels, on return?", True),
-            ("Is the door shut again on return, as at the start?", False),
-            ("At the end, does the door stand wide open?", True),
-            ("At the end, can the hall behind the doorway be seen?", True),
-            ("Does the door turn about its hinged edge, slowing down towards the end?", True),
-            ("Does the door come off its hinges, or slide through the wall?", False),
-        ),
-    ),
-}
 
 
 def turned(pose: np.ndarray, yaw: float = 0.0, pitch: float = 0.0) -> np.ndarray:
@@ -201,11 +185,130 @@ def describe(scene: Scene, view: View, names: list[str], event: str | None) -> s
     things = words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
     text = f"A furnished room with a {FLOOR_WORDS[floor]} floor and a {WALL_WORDS[wall]} wall, "
     text += f"with {things} in view."
-    if event == "ball_rolls_off":
-        text += " The ball rolls across the floor and slowly comes to rest."
-    if event == "door_opens":
-        text += " The door slowly swings open."
-    return text
+    return text if event is None else f"{text} {HAPPENS[event]}"
+
+
+def watched(seed: int, event: str) -> tuple[Scene, Entry] | None:
+    """Return the scene of an event and its entry where the change is well seen, else None.
+
+    What changes must be whole, hardly hidden and large at the start and out of view when the
+    camera has turned; while it changes it must stay whole and hardly hidden.
+    """
+    try:
+        scene = build(seed, event=event)
+    except ValueError:
+        return None
+    change = scene.event
+    assert change is not None
+    name = {"ball_rolls_off": "open", "door_opens": "door"}.get(event, "event")
+    view = next(v for v in scene.views if v.name == name)
+    start = Drawing(scene).draw(view.pose)
+    if any(
+        (start == i.id).sum() > 0.12 * SIZE**2
+        for i in scene.instances
+        if i.category == "person" and i.id != change.instance
+    ):
+        # Someone right before the camera would be what one looks at.
+        return None
+    share = 0.0
+    for t in (0.0, 2.0, change.duration):
+        thing = at_time(scene, t)
+        drawing = Drawing(scene.with_instance(thing))
+        whole = (drawing.draw(view.pose, thing.id) > 0).sum()
+        seen = (drawing.draw(view.pose) == thing.id).sum()
+        rectangle = frame_box(thing, view.pose)
+        if (
+            rectangle is None
+            or abs(rectangle).max() >= 0.97
+            or seen <= 0.8 * whole
+            or (share_of_frame(rectangle) < 0.015 and (t == 0 or event not in SMALL_AT_END))
+            or not gone(thing, turned(view.pose, yaw=-60))
+        ):
+            return None
+        share = max(share, seen / SIZE**2)
+    return scene, (share, seed, name, [scene.instance(change.instance).name], 0.0)
+
+
+def at_time(scene: Scene, t: float) -> Instance:
+    """Return the instance of a scene's event as it is at a time."""
+    event = scene.event
+    assert event is not None
+    thing = scene.instance(event.instance)
+    mesh = thing.mesh if event.shape is None else thing.mesh._replace(vertices=event.shape(t))
+    return replace(thing, mesh=mesh, pose=event.pose(t))
+
+
+def statements_of(event: SceneEvent) -> dict[str, bool]:
+    """Return which statements hold of an event's truth along the dynamic script."""
+
+    def glimpses(first: int, last: int) -> list[Glimpse]:
+        times = [frame / 16 for frame in range(first, last, 8)]
+        return [Glimpse(event.progress(t), event.name, "as it was") for t in times]
+
+    parts = glimpses(0, 60), glimpses(60, 300), glimpses(300, 481)
+    return {"started": started(parts[0]), **judge(*parts)}
+
+
+def record(
+    scene: Scene, view: View, names: list[str], name: str, event: str | None
+) -> dict[str, Any]:
+    """Return a case as plain data."""
+    data: dict[str, Any] = {
+        "id": name,
+        "category": name.split("/")[1],
+        "scene": {
+            "family": "interior",
+            "seed": int(scene.tags["seed"]),
+            "view": view.name,
+            "event": event,
+        },
+        "prompt": describe(scene, view, names, event),
+        "targets": [
+            {"name": n, "noun": scene.instance(n).category, "instance": scene.instance(n).id}
+            for n in names
+        ],
+        "options": {},
+    }
+    if event is not None:
+        change = scene.event
+        assert change is not None
+        data["event"] = {
+            "name": event,
+            "mechanism": change.mechanism,
+            "questions": [q.text for q in QUESTIONS[event]],
+            "answers": list(answers_of(event, statements_of(change))),
+            "instance": change.instance,
+        }
+    return data
+
+
+def add_events() -> None:
+    """Add two cases of every event that the stored suite has none of; keep all else."""
+    stored = json.loads(PATH.read_text(encoding="utf-8"))
+    suite = stored["worldmembench"]
+    known = {c["event"]["name"] for c in suite["cases"] if c.get("event")}
+    number = sum(c["category"] == "dynamic" for c in suite["cases"])
+    for k, event in enumerate(EVENTS):
+        if event in known:
+            continue
+        # Each event begins at another seed, so that the cases show many rooms.
+        found: list[tuple[Scene, Entry]] = []
+        for step in range(len(SEEDS)):
+            seed = SEEDS[(4 * k + step) % len(SEEDS)]
+            one = watched(seed, event)
+            print(event, seed, None if one is None else round(one[1][0], 3), flush=True)
+            found += [] if one is None else [one]
+            if len(found) == 2:
+                break
+        if len(found) < 2:
+            raise SystemExit(f"only {len(found)} of 2 {event} cases; add seeds")
+        for scene, (_, _, view_name, names, _) in found:
+            number += 1
+            view = next(v for v in scene.views if v.name == view_name)
+            case_id = f"worldmembench/dynamic/{number:03d}"
+            suite["cases"].append(record(scene, view, names, case_id, event))
+            suite["items"].append([case_id, "worldmembench:dynamic"])
+    PATH.write_text(json.dumps(stored, indent=1, sort_keys=False) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -303,30 +406,11 @@ def main() -> None:
             ):
                 if big:
                     offer("r2m", len(big), seed, view.name, big[:3])
-        for event, name, target in (
-            ("ball_rolls_off", "open", "ball-1"),
-            ("door_opens", "door", "door-1"),
-        ):
-            moving = build(seed, event=event)
-            view = next(v for v in moving.views if v.name == name)
-            good = True
-            share = 0.0
-            for t in (0.0, 2.0, moving.event.duration):
-                placed = moving.with_instance(
-                    type(moving.instance(target))(
-                        **{**moving.instance(target).__dict__, "pose": moving.event.pose(t)}
-                    )
-                )
-                d = Drawing(placed)
-                whole = (d.draw(view.pose, placed.instance(target).id) > 0).sum()
-                seen = (d.draw(view.pose) == placed.instance(target).id).sum()
-                rectangle = frame_box(placed.instance(target), view.pose)
-                inside = rectangle is not None and abs(rectangle).max() < 0.97
-                good &= bool(inside and seen > 0.8 * whole and share_of_frame(rectangle) >= 0.015)
-                good &= gone(placed.instance(target), turned(view.pose, yaw=-60))
-                share = max(share, seen / SIZE**2)
-            if good:
-                offer(event, share, seed, name, [target])
+        for event in EVENTS:
+            found = watched(seed, event)
+            if found is not None:
+                scenes[seed, event], entry = found
+                offer(event, *entry)
         print(seed, round(time.time() - began), {k: len(v) for k, v in pools.items()}, flush=True)
 
     def take(kind: str, count: int) -> list[Entry]:
@@ -365,30 +449,13 @@ def main() -> None:
         extra: dict | None = None,
     ) -> str:
         _, seed, view_name, names, distance = entry
-        scene = scenes[seed, None]
+        scene = scenes[seed, event]
         view = next(v for v in scene.views if v.name == view_name)
         numbers[suite, category] = numbers.get((suite, category), 0) + 1
-        data = {
-            "id": f"{suite}/{category}/{numbers[suite, category]:03d}",
-            "category": category,
-            "scene": {"family": "interior", "seed": seed, "view": view_name, "event": event},
-            "prompt": describe(scene, view, names, event),
-            "targets": [
-                {"name": n, "noun": scene.instance(n).category, "instance": scene.instance(n).id}
-                for n in names
-            ],
-            "options": {"distance": distance} if distance else {},
-            **(extra or {}),
-        }
-        if event:
-            mechanism, rows = QUESTIONS[event]
-            data["event"] = {
-                "name": event,
-                "mechanism": mechanism,
-                "questions": [q for q, _ in rows],
-                "answers": [a for _, a in rows],
-                "instance": scene.instance(names[0]).id,
-            }
+        number = numbers[suite, category]
+        data = record(scene, view, names, f"{suite}/{category}/{number:03d}", event)
+        data["options"] = {"distance": distance} if distance else {}
+        data |= extra or {}
         suites[suite]["cases"].append(data)
         suites[suite]["items"] += [[data["id"], s] for s in scripts]
         return data["id"]
@@ -401,7 +468,7 @@ def main() -> None:
         case("worldmembench", "environment", entry, list(ROTATIONS))
     for entry in take("square", 4):
         case("worldmembench", "square", entry, ["worldmembench:square"])
-    for event in QUESTIONS:
+    for event in EVENTS:
         for entry in take(event, 2):
             case("worldmembench", "dynamic", entry, ["worldmembench:dynamic"], event)
     for motion in ("yaw", "strafe", "dolly"):
@@ -423,9 +490,8 @@ def main() -> None:
         )
     stored: dict[str, object] = dict(suites)
     stored["quick"] = quick(suites)
-    path = Path(__file__).parents[1] / "worldenv/worlds/reference/data/cases.json"
-    path.write_text(json.dumps(stored, indent=1, sort_keys=False) + "\n", encoding="utf-8")
-    print(path, stored["quick"])
+    PATH.write_text(json.dumps(stored, indent=1, sort_keys=False) + "\n", encoding="utf-8")
+    print(PATH, stored["quick"])
 
 
 def quick(suites: dict) -> list[str]:
@@ -469,4 +535,4 @@ def quick(suites: dict) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    add_events() if sys.argv[1:] == ["events"] else main()

@@ -1,5 +1,7 @@
 """A model wrapped as a World: ``worldenv bench --world examples/wrap_a_model.py:make``."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from worldenv import CameraPath, Chunk, Start, WorldSpec

@@ -76,7 +76,7 @@ class Vae(torch.nn.Module):
         for _ in range(latents.shape[1]):
             count += 4 if self.primed else 1
             self.primed = True
-        value = latents.float().mean().clamp(-1, 1)
+        value = (20 * latents.float().mean()).clamp(-1, 1)
         return value.expand(1, count, 3, 480, 832)
 
 class Generator(torch.nn.Module):
@@ -321,7 +321,9 @@ class Scheduler:
     def __init__(self, shift):
         self.shift = shift
 
-    def sample(self, model, z_size, prompts, guidance_scale, additional_args, **more):
+    def sample(self, model, z_size, prompts, guidance_scale, additional_args, negative_prompts,
+               **more):
+        assert negative_prompts == ["no crowds"]
         LOG.append((self.num_sampling_steps, self.shift, prompts, guidance_scale,
                     additional_args["move"].tolist(), additional_args["view"].tolist()))
         return torch.randn(z_size).clamp(-1, 1)
@@ -348,11 +350,14 @@ INFINITE_CONFIG = json.dumps(
 )
 
 WONDER = """
+import os
 import time
 import types
+import numpy as np
 import torch
 
 LOG = []
+KEY = os.environ["OPENAI_API_KEY"]
 xyz_scale = 1000
 background = None
 view_matrix = None
@@ -378,6 +383,7 @@ def render(camera, gaussians, opt, background, render_visible):
 
 def run(config):
     global kf_gen, keep_rendering, scene_dict
+    np.random.seed(config["seed"])
     example = load_example_yaml(config["example_name"], "examples/examples.yaml")
     LOG.append((config["seed"], config["use_gpt"], example["content_prompt"]))
     if example["content_prompt"] == "broken":
@@ -410,6 +416,8 @@ def main(argv):
         parser.add_argument("--" + name)
     parser.add_argument("--geo_hist_max_frames")
     args, rest = parser.parse_known_args(argv)
+    if args.prompt == "broken":
+        raise SystemExit("[geo-infer] FATAL: ckpt dir missing")
     path = np.load(args.lingbot_pose_path)
     LOG.append((args, rest, path["cam_c2w"], path["intrinsics"], Image.open(args.image_path).size))
     count = 36 * -(-int(args.num_frames) // 33) - 3
@@ -418,12 +426,12 @@ def main(argv):
 """
 
 FILES = {
-    "selfforcing": {
+    "self_forcing": {
         "configs/default_config.yaml": CONFIG,
         "configs/self_forcing_dmd.yaml": CONFIG,
         "pipeline/__init__.py": BLOCKS,
     },
-    "causalforcing": {
+    "causal_forcing": {
         "configs/default_config.yaml": CONFIG,
         "configs/causal_forcing_dmd_framewise.yaml": CONFIG.replace(
             '"num_frame_per_block": 3', '"num_frame_per_block": 1'
@@ -448,8 +456,9 @@ FILES = {
         "utils/inference_utils.py": "def load_generator_checkpoint(generator, file):\n"
         "    generator.file = file\n",
     },
-    "longcat": {
+    "longcat_video": {
         "longcat_video/__init__.py": "",
+        "run_demo_interactive_video.py": "def generate():\n    negative_prompt = 'no blur'\n",
         "longcat_video/pipeline_longcat_video.py": LONGCAT,
         "longcat_video/context_parallel/__init__.py": "",
         "longcat_video/context_parallel/context_parallel_util.py": "def init_context_parallel("
@@ -474,16 +483,17 @@ FILES = {
         "wan23/__init__.py": YUME15,
         "wan23/configs.py": "WAN_CONFIGS = {'ti2v-5B': 'the 5B'}\n",
     },
-    "infiniteworld": {
+    "infinite_world": {
         "configs/infworld_config.yaml": INFINITE_CONFIG,
         "infworld/__init__.py": INFINITE,
+        "scripts/infworld_inference.py": "NEGATIVE_PROMPT = 'no crowds'\n",
         "infworld/context_parallel/__init__.py": "",
         "infworld/context_parallel/context_parallel_util.py": "",
         "infworld/utils/__init__.py": "",
         "infworld/utils/prepare_dataloader.py": "import infworld\n\n"
         "def get_obj_from_str(name):\n    return getattr(infworld, name)\n",
     },
-    "wonderworld": {
+    "wonder_world": {
         "config/base-config.yaml": "{}",
         "config/example.yaml": "{}",
         "run.py": WONDER,

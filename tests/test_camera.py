@@ -169,3 +169,10 @@ def test_paths_refuse_wrong_shapes_and_phases():
         CameraPath(np.tile(np.eye(4), (1, 1, 1)), phases=("X",))
     with pytest.raises(InvalidPath, match="finite"):
         integrate(np.full((2, 6), np.inf))
+
+
+def test_a_camera_beyond_all_measure_is_refused():
+    poses = np.eye(4)[None].repeat(2, 0)
+    poses[1, 0, 3] = 1e300
+    with pytest.raises(InvalidPath, match="frame 1 lies more than 10,000 km away"):
+        CameraPath(poses)

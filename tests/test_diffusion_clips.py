@@ -14,10 +14,10 @@ from worldenv.case import Case
 from worldenv.policies import worldmembench
 from worldenv.world import GenerationFailed, Start, WeightsNotFound
 from worldenv.worlds import load_world
-from worldenv.worlds.diffusion import cosmos
+from worldenv.worlds.diffusion import cosmos_predict25
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (32, 32, 3), np.uint8)
-WORLDS = {"cosmos": 5, "skyreels": 17}
+WORLDS = {"cosmos_predict25": 5, "skyreels_v2": 17}
 """Module -> frames of the clip before that a clip begins on."""
 
 
@@ -59,7 +59,7 @@ def options(request, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def guarded(monkeypatch):
-    monkeypatch.setattr(cosmos, "guardrail", Guard)
+    monkeypatch.setattr(cosmos_predict25, "guardrail", Guard)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def world(options):
     chosen = dict(options)
     name = chosen.pop("world")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cosmos, "guardrail", Guard)
+        patch.setattr(cosmos_predict25, "guardrail", Guard)
         made = load_world(name, **chosen)
         made.reset(Start(image=IMAGE, prompt="a room"), seed=0, plan=None)
     yield made
@@ -100,7 +100,7 @@ def test_clips_begin_on_the_frames_before_and_depend_on_seed_and_text(world, mon
         return one.frames, world.step(poses[first:], later).frames
 
     one, two = made()
-    overlap = WORLDS["cosmos" if "Cosmos" in spec.name else "skyreels"]
+    overlap = WORLDS["cosmos_predict25" if "Cosmos" in spec.name else "skyreels_v2"]
     assert (len(one), len(two)) == (spec.first_chunk, spec.chunk)
     assert len(one) + 1 == len(two) + overlap
     given = calls[1]["video"]

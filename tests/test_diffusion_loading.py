@@ -163,7 +163,7 @@ def test_reading_a_spec_imports_no_torch():
     code = (
         "import sys\n"
         "from worldenv.worlds import load_world\n"
-        "for name in ('helios', 'cosmos', 'skyreels', 'sana_wm'):\n"
+        "for name in ('helios', 'cosmos_predict25', 'skyreels_v2', 'sana_wm'):\n"
         "    load_world(f'worldenv.worlds.models.{name}:make').spec.size\n"
         "print(sorted({'torch', 'diffusers', 'transformers'} & set(sys.modules)))"
     )

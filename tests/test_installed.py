@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import json
 import os
 import shutil
@@ -19,6 +20,7 @@ from test_remote import POSES, walked
 from test_wire import assert_equal
 
 from worldenv import cli, installed, prepare
+from worldenv.catalogue import entries
 from worldenv.installed import InvalidSetup, Launch
 from worldenv.pack import export
 from worldenv.recipe import InvalidRecipe, load_recipe, read_recipe, recipe_names
@@ -273,6 +275,11 @@ def test_the_file_runs_where_only_numpy_is(python, adapter, tmp_path):
     place = tmp_path / "elsewhere"
     place.mkdir()
     server = export(place / "server.pyz", adapter)
+    with zipfile.ZipFile(server) as archive:
+        files = [name for name in archive.namelist() if "worlds/models/" in name]
+    modules = [file.removesuffix(".py").replace("/", ".") for file in files]
+    code = f"import sys; sys.path.insert(0, {str(server)!r})\nimport " + ", ".join(modules)
+    subprocess.run([python, "-c", code.replace(".__init__", "")], check=True, cwd=place)
     # Nothing of this package can be found but what the file holds.
     command = [python, str(server)]
     environment = {"PYTHONPATH": ""}
@@ -299,6 +306,30 @@ def test_every_recipe_keeps_to_the_schema_and_can_be_planned(name):
     assert recipe.title in text and recipe.licence in text
     assert all(weights.hub in text for weights in recipe.weights)
     assert f"worldenv setup {name} --create" in text
+
+
+@pytest.mark.parametrize("name", recipe_names())
+def test_the_adapter_of_every_recipe_is_the_world_that_is_expected(name):
+    recipe = load_recipe(name)
+    place, _, factory = recipe.adapter.partition(":")
+    made = getattr(importlib.import_module(place), factory)(
+        repo="/no/repo", weights="/no/weights", **recipe.options
+    )
+    expected, spec = load_world(name).spec, made.spec
+    for field in dataclasses.fields(spec):
+        if field.name not in ("weights_revision", "licence", "citation", "deterministic"):
+            assert getattr(spec, field.name) == getattr(expected, field.name), field.name
+    made.close()
+
+
+@pytest.mark.parametrize("name", ["WorldPlay", "Helios"])
+def test_adapters_run_from_the_file(name, tmp_path):
+    recipe = load_recipe(name)
+    words = {"repo": str(tmp_path), "weights": "/no/weights", "options": recipe.options}
+    made = launch(recipe.adapter, **words)
+    with closing(RemoteWorld.launched(made, name)) as world:
+        assert world.spec.name == load_world(name).spec.name
+        assert not world.spec.stand_in
 
 
 GOOD = 'title = "T"\npython = "3.10"\ngpu_gigabytes = 8\nlicence = "MIT"\nadapter = "m:f"\n'
@@ -386,8 +417,12 @@ def test_setup_checks_before_it_saves(home, adapter, command):
     words = ("--python", "/no/python", "--no-check", "--nproc", "2", "--env", "A=b")
     assert command("setup", "Newer", "--adapter", adapter, *words)[0] == 0
     assert installed.saved("Newer").nproc == 2
+    code, said = command("setup", "WorldPlay", "--python", sys.executable)
+    assert code == 2 and "--repo is missing" in said
     code, said = command("setup", "WorldPlay", "--plan")
     assert code == 0 and "tencent/HY-WorldPlay" in said
+    code, said = command("setup", "../x", "--python", sys.executable, "--adapter", adapter)
+    assert code == 2 and "is no name of a world" in said
     code, said = command("setup", "Nothing", "--plan")
     assert code == 2 and "Unknown recipe" in said
 
@@ -407,6 +442,7 @@ def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter, command
         (("--world", "Reference-v0", "--adapter", "m:f"), "--adapter belongs to"),
         (("--world", "Reference-v0", "--host", "0.0.0.0"), "give a token"),
         (("--world", "Reference-v0", "--nproc", "0"), "--nproc must be"),
+        (("--export", str(tmp_path)), "is no file"),
         (("--world", "Reference-v0", "--token-file", "/no/token"), "/no/token cannot be read"),
     ):
         code, said = command("serve", *words)
@@ -414,14 +450,48 @@ def test_serve_says_what_is_wrong_and_writes_the_file(tmp_path, adapter, command
     file = tmp_path / "server.pyz"
     code, said = command("serve", "--export", str(file), "--adapter", adapter)
     assert code == 0 and str(file) in said and zipfile.is_zipfile(file)
-    done = subprocess.run(
-        [sys.executable, "-m", "worldenv.cli", "serve", "--world", "Nothing-v0"],
-        capture_output=True,
-        text=True,
-        timeout=100,
-    )
-    assert done.returncode == 2 and "Unknown world" in done.stderr
-    assert "Traceback" not in done.stderr
+    for words, text in (
+        (("Nothing-v0",), "Unknown world"),
+        (("Reference-v0", "--port", "99999"), "cannot listen"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "worldenv.cli", "serve", "--world", *words],
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+        assert done.returncode == 2 and text in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_a_broken_disk_leaves_nothing_half_written(home, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(WorldEnvError, match="No space left"):
+        export(tmp_path / "server.pyz")
+    with pytest.raises(InvalidSetup, match="No space left"):
+        installed.save("Old", launch("m:f"))
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_one_broken_configuration_hides_no_other_world(home):
+    file = installed.saved_file("MatrixGame2")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("{")
+    found = {entry.id: entry.readiness for entry in entries()}
+    assert found["MatrixGame2-v0"].startswith("broken")
+    assert found["WorldPlay-v0"] == "worldenv setup WorldPlay"
+
+
+def test_the_example_of_readme_runs_from_the_file(tmp_path):
+    example = HERE.parent / "examples" / "wrap_a_model.py"
+    file = export(tmp_path / "server.pyz", f"{example}:make")
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from worldenv_adapter import make; make()"
+    command = [os.environ.get("WORLDENV_OLD_PYTHON", sys.executable), "-c", code, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_walk_through_the_file_is_the_local_walk(tmp_path):

@@ -175,6 +175,14 @@ def test_unknown_options_name_the_known_ones():
         load_world("WorldPlay", stand_in="yes")
 
 
+@pytest.mark.parametrize(
+    "options", [{"size": 5}, {"size": [64]}, {"context": [1]}, {"context": {}}, {"truth": 3}]
+)
+def test_options_of_another_type_are_refused(options):
+    with pytest.raises((Unsupported, UnknownName), match=next(iter(options))):
+        load_world("MatrixGame2", stand_in=True, **options)
+
+
 def test_a_stand_in_cannot_start_from_a_picture():
     world = load_world("MatrixGame2", **TINY)
     with pytest.raises(Unsupported, match="cannot start from an image"):

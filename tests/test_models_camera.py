@@ -117,10 +117,12 @@ def test_benchmark_scripts_make_the_round_trip(module, script):
 
 
 @pytest.mark.parametrize("module", MODULES, ids=ids)
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=1000, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), frames=st.integers(1, 120))
 def test_random_paths_make_the_round_trip(module, seed, frames):
-    check_round_trip(module, random_path(module.MODEL, seed, frames))
+    # Keys are chosen frame by frame, which takes its time.
+    shorter = 1 + frames // 2 if module.MODEL.control == "keys" else frames
+    check_round_trip(module, random_path(module.MODEL, seed, shorter))
 
 
 @pytest.mark.parametrize("module", STREAMS, ids=ids)

@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from worldenv.worlds.reference.bodies import SCALP, Shell, body_count, load_body
+from worldenv.worlds.reference.bodies import HEAD, SCALP, SKIN, Shell, body_count, load_body
 from worldenv.worlds.reference.people import make_person, same_body
 from worldenv.worlds.reference.shapes import bounds
 
@@ -73,3 +73,27 @@ def test_same_body():
     assert same_body("person/3", f"person/{3 + body_count()}") and not same_body(
         "person/3", "person/4"
     )
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_heads_are_closed_at_the_back(seed):
+    body = load_body(seed)
+    for faces, parts in ((body.faces, body.parts), (body.coarse, body.coarse_parts)):
+        head = faces[parts == HEAD]
+        # A patch has rows of its own along its rim, so edges are matched by place.
+        skin = body.rows[:, SKIN]
+        place = np.unique(skin.round(6), axis=0, return_inverse=True)[1].reshape(-1)
+        edges = np.sort(np.concatenate([place[head[:, [k, (k + 1) % 3]]] for k in range(3)]))
+        unique, count = np.unique(edges, axis=0, return_counts=True)
+        open_ = unique[count == 1]
+        rims = {int(e): int(e) for e in open_.ravel()}
+        for _ in range(len(open_)):
+            for a, b in open_.tolist():
+                rims[a] = rims[b] = min(rims[a], rims[b])
+        # Only the neck and one rim in the face are open.
+        assert len(set(rims.values())) == 2
+        corner = skin[head]
+        normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+        out = corner.mean(axis=1) - corner.mean(axis=(0, 1))
+        behind = out[:, 2] < -0.6 * abs(out[:, 2]).max()
+        assert (normal[behind, 2] < 0).mean() > 0.9

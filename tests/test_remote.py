@@ -17,7 +17,7 @@ import remote_worlds
 from remote_worlds import serving
 from test_wire import assert_equal, fuzzed
 
-from worldenv import bench, store, wire
+from worldenv import bench, parcels, store, wire
 from worldenv.camera import CameraPath, integrate
 from worldenv.case import load_suite
 from worldenv.env import WorldEnv
@@ -25,7 +25,7 @@ from worldenv.line import Line
 from worldenv.pack import export
 from worldenv.vendored.websockets.sync.server import serve
 from worldenv.wire import WireError, WrongIndex, encode, read_whole
-from worldenv.world import GenerationFailed, Start, Unsupported, WorldEnvError
+from worldenv.world import Chunk, GenerationFailed, Start, Unsupported, WorldEnvError
 from worldenv.worlds import load_world
 from worldenv.worlds.remote import RemoteWorld, ServerBusy, ServerLost, make
 
@@ -63,6 +63,7 @@ def test_a_remote_walk_is_the_local_walk(server):
             assert_equal(a, b)
 
 
+@pytest.mark.slow
 def test_reference_is_bit_identical_through_the_environment(tmp_path):
     options = {"size": [48, 32], "chunk": 3}
     case = load_suite("mbench").items[0]
@@ -87,6 +88,19 @@ def test_reference_is_bit_identical_through_the_environment(tmp_path):
         assert set(b.truth) == {"pose", "depth", "ids", "state"}
 
 
+@pytest.mark.parametrize(
+    ("prompt", "seed", "words"),
+    [
+        ("x" * 70_000, 0, "accepts up to 65536"),
+        ("\ud800", 0, "Unicode text"),
+        ("", 1 << 64, "2\\*\\*64"),
+    ],
+)
+def test_what_cannot_be_sent_is_said_before_it_is_sent(server, prompt, seed, words):
+    with closing(RemoteWorld(server)) as remote, pytest.raises(Unsupported, match=words):
+        remote.reset(Start(prompt=prompt), seed=seed)
+
+
 def test_snapshots_are_there_where_the_world_has_them(server, tmp_path):
     with closing(RemoteWorld(server)) as remote:
         walked(remote)
@@ -98,6 +112,8 @@ def test_snapshots_are_there_where_the_world_has_them(server, tmp_path):
             assert_equal(a, b)
         with pytest.raises(Unsupported, match="token"):
             remote.restore(object())
+        with pytest.raises(Unsupported, match="start image smaller"):
+            remote.reset(Start(image=np.zeros((3000, 3000, 3), np.uint8)), seed=1)
         for _ in range(1100):  # dropped tokens are dropped on the server too
             token = remote.snapshot()
         remote.restore(token)
@@ -129,7 +145,7 @@ def test_steps_are_counted_and_never_done_twice(server):
 
     def step(index, pose=POSES[1:2]):
         fields = {"index": index, "prompt": None}
-        return wire.read_chunk(line.ask(encode("step", fields, {"poses": pose}), "chunk"))
+        return line.chunk(line.ask(encode("step", fields, {"poses": pose}), "chunk"))
 
     with pytest.raises(WrongIndex, match="before a reset"):
         step(1)
@@ -209,17 +225,17 @@ def test_a_server_that_answers_garbage_is_lost_at_once(answer):
         for raw in connection:
             message = wire.decode(raw, wire.request_limits(spec))
             if message.kind == "hello":
-                fields = {"spec": wire.write_spec(spec), "snapshots": False, "device": None}
+                fields = {"spec": parcels.write_spec(spec), "snapshots": False, "device": None}
                 connection.send(b"".join(encode("welcome", fields)))
             elif message.kind == "open":
                 connection.send(b"".join(encode("opened")))
             elif message.kind == "reset" or answer == "kind":
                 index = 0 if message.kind == "reset" else 7
-                chunk = wire.Chunk(frame, np.eye(4)[None])
-                connection.send(b"".join(wire.write_chunk(chunk, {"index": index})))
+                chunk = Chunk(frame, np.eye(4)[None])
+                connection.send(b"".join(parcels.write_chunk(chunk, {"index": index})))
             elif answer == "shape":
-                chunk = wire.Chunk(frame[:, :5], np.eye(4)[None])
-                connection.send(b"".join(wire.write_chunk(chunk, {"index": 1})))
+                chunk = Chunk(frame[:, :5], np.eye(4)[None])
+                connection.send(b"".join(parcels.write_chunk(chunk, {"index": 1})))
             elif answer == "close":
                 connection.close(reason="had enough")
             else:
@@ -246,6 +262,33 @@ def test_an_environment_by_name(server):
         assert info["chunk"].truth["state"][0]["instances"][3]["variant"] == 1
 
 
+def test_a_server_that_answers_byte_by_byte_is_given_up():
+    over = threading.Event()
+
+    def drip():
+        connection, _ = listener.accept()
+        with connection:
+            while not over.wait(0.2):
+                connection.sendall(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=drip, daemon=True)
+        thread.start()
+        began = time.monotonic()
+        try:
+            with pytest.raises(ServerLost, match="no world server"):
+                RemoteWorld(f"127.0.0.1:{listener.getsockname()[1]}", silence=2.0)
+        finally:
+            over.set()
+            thread.join(5)
+        assert time.monotonic() - began < 10
+
+
+def test_an_error_from_afar_is_one_plain_line():
+    error = parcels.read_error({"error": "Unsupported", "text": "no\nmemory \x1b[31m left"})
+    assert isinstance(error, Unsupported) and str(error) == "no memory [31m left"
+
+
 def test_what_is_no_server_is_said_so(tmp_path):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -258,6 +301,15 @@ def test_what_is_no_server_is_said_so(tmp_path):
     for bad in ("http://x:1", "ws://", "ws://a b", "ws://me:secret@x:1", "", 3, []):
         with pytest.raises(Unsupported):
             RemoteWorld(bad)
+    for wrong in (3, True, ["a"]):
+        with pytest.raises(Unsupported):
+            make(launch=wrong)
+        with pytest.raises(Unsupported, match="token file"):
+            make(address="ws://x:1", token_file=wrong)
+        with pytest.raises(Unsupported, match=r"no address|expected the address"):
+            load_world("MatrixGame2", server=[wrong])
+    with pytest.raises(Unsupported, match="silence"):
+        RemoteWorld("ws://127.0.0.1:1", silence=float("inf"))
     for options in ({}, {"address": "ws://x:1", "addresses": ["ws://y:1"]}):
         with pytest.raises(Unsupported, match="one of"):
             make(**options)
@@ -300,6 +352,12 @@ def test_a_silent_client_gives_way_to_one_that_waits(tmp_path):
             walked(second, 2)
             with pytest.raises(ServerLost, match="another client waited"):
                 first.step(POSES[2:3])
+            walked(first, 2)
+            time.sleep(1.2)
+            walked(second, 2)
+            time.sleep(1.2)
+            # What was taken between two episodes is asked for again, without an error.
+            assert len(walked(first, 2)) == 2
 
 
 def test_several_servers_of_one_world_share_the_clients(tmp_path):
@@ -318,6 +376,27 @@ def test_several_servers_of_one_world_share_the_clients(tmp_path):
             walked(holder, 1)
             with pytest.raises(Unsupported, match="another world than expected: its chunk is 2"):
                 walked(mixed, 1)
+
+
+def test_a_stand_in_is_not_taken_for_the_model(tmp_path):
+    spec = remote_worlds.make().spec
+    with serving(tmp_path, WAYWARD, options={"stand_in": True}) as (address, _):
+        with closing(RemoteWorld(address, spec=spec)) as remote:
+            with pytest.raises(Unsupported, match="its stand_in is True, not False"):
+                walked(remote, 1)
+
+
+def test_a_moved_server_is_the_same_world():
+    for world, options, servers, identity in (
+        ("Remote-v0", {"addresses": "ws://a:1, ws://b:2"}, 2, {}),
+        ("Remote-v0", {"launch": "WorldPlay"}, 0, {}),
+        ("WorldPlay-v0", {"server": "ws://a:1", "context": "none"}, 1, {"context": "none"}),
+        ("Reference-v0", {"fov": 60}, 0, {"fov": 60}),
+        ("mine.py:make", {"server": "x"}, 0, {"server": "x"}),
+    ):
+        settings = bench.Settings(world, options)
+        assert settings.servers == servers
+        assert settings.identity == settings.to_dict()["world_options"] == identity
 
 
 def test_a_token_is_needed_to_bind_elsewhere_and_is_checked(tmp_path):

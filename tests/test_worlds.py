@@ -17,9 +17,11 @@ def package(tmp_path, monkeypatch):
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-model\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(
         "[worldenv.worlds]\nTheirs = their_model:make\nReference-v0 = their_model:make\n"
-        "Broken = their_absence:make\n[other]\nNot = their_model:make\n"
+        "Broken = their_absence:make\nFailing = their_failure:make\n"
+        "[other]\nNot = their_model:make\n"
     )
     (tmp_path / "their_model.py").write_text("from toy_world import make\n")
+    (tmp_path / "their_failure.py").write_text("from their_model import absent\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield
     sys.modules.pop("their_model", None)
@@ -33,6 +35,7 @@ def test_a_package_adds_a_world(package):
         "Theirs": "their_model:make",
         "Reference": "their_model:make",
         "Broken": "their_absence:make",
+        "Failing": "their_failure:make",
     }
 
 
@@ -43,6 +46,8 @@ def test_our_own_names_are_ours(package):
 def test_what_is_wrong_with_it_is_said(package):
     with pytest.raises(InvalidWorld, match="their_absence"):
         load_world("Broken-v0")
+    with pytest.raises(InvalidWorld, match="their_failure broke while loading"):
+        load_world("Failing-v0")
     with pytest.raises(UnknownName, match="Theirs-v0"):
         load_world("Thiers-v0")
     for wrong in ("Not-v0", "Theirs-v3"):

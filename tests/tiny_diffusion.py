@@ -100,7 +100,7 @@ def helios(folder):
     return save(folder, "HeliosPipeline", parts)
 
 
-def skyreels(folder):
+def skyreels_v2(folder):
     torch.manual_seed(2)
     transformer = diffusers.SkyReelsV2Transformer3DModel(
         num_attention_heads=2,
@@ -125,7 +125,7 @@ def skyreels(folder):
     return save(folder, "SkyReelsV2DiffusionForcingPipeline", parts)
 
 
-def cosmos(folder):
+def cosmos_predict25(folder):
     """Save a model without the padding mask that the real one scales by torchvision."""
     torch.manual_seed(3)
     layers = 2

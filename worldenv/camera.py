@@ -56,6 +56,9 @@ class Primitive(enum.IntEnum):
 
 PRIMITIVES: Tuple[Primitive, ...] = tuple(Primitive)
 
+_FURTHEST = 1e7
+"""Metres beyond which no camera is: squares of longer ways would not be finite everywhere."""
+
 HOLD = "H"
 """Phase of the final stationary hold, which belongs to no revisit."""
 
@@ -423,6 +426,7 @@ def _check_rigid(poses: np.ndarray) -> None:
             )
 
     refuse(~np.isfinite(poses).all(axis=(1, 2)), "is not finite")
+    refuse(abs(poses[:, :3, 3]).max(axis=1) > _FURTHEST, "lies more than 10,000 km away")
     refuse(abs(poses[:, 3] - [0, 0, 0, 1]).max(axis=1) > 1e-6, "has another last row than 0 0 0 1")
     R = poses[:, :3, :3]
     error = abs(np.swapaxes(R, 1, 2) @ R - np.eye(3)).max(axis=(1, 2))

@@ -83,13 +83,17 @@ def _entry(name: str) -> Entry:
 
 
 def _readiness(model: Model) -> str:
-    from worldenv.installed import saved
+    from worldenv.installed import InvalidSetup, saved
     from worldenv.recipe import recipe_names
 
     if model.local:
         absent = [m for m in ("torch", "diffusers") if importlib.util.find_spec(m) is None]
         return f"needs {' and '.join(absent)}" if absent else "fetches its weights at first reset"
-    launch = saved(model.id)
+    try:
+        launch = saved(model.id)
+    except InvalidSetup:
+        # One broken file must not hide the other worlds.
+        return f"broken: worldenv setup {model.id}"
     if launch is not None:
         return f"set up: {launch.python}"
     if model.id not in recipe_names():

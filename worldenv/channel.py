@@ -11,6 +11,7 @@ import contextlib
 import socket
 import ssl
 import struct
+import time
 from typing import Any
 
 from worldenv.session import keep_alive
@@ -56,13 +57,14 @@ class Channel:
             if place.secure:
                 context = ssl.create_default_context()
                 self._socket = context.wrap_socket(self._socket, server_hostname=place.host)
-            self._shake_hands(ClientProtocol(place, max_size=_MOST_HANDSHAKE), headers)
+            protocol = ClientProtocol(place, max_size=_MOST_HANDSHAKE)
+            self._shake_hands(protocol, headers, time.monotonic() + opening)
             self._socket.settimeout(silence)
         except BaseException:
             self._socket.close()
             raise
 
-    def _shake_hands(self, protocol: ClientProtocol, headers: dict[str, str]) -> None:
+    def _shake_hands(self, protocol: ClientProtocol, headers: dict[str, str], end: float) -> None:
         request = protocol.connect()
         for name, value in headers.items():
             request.headers[name] = value
@@ -71,6 +73,8 @@ class Channel:
         events: list[Any] = []
         total = 0
         while not events and protocol.handshake_exc is None:
+            # A server that sends a byte now and then must not hold us for ever.
+            self._socket.settimeout(max(0.01, end - time.monotonic()))
             # One byte after the other, since what follows the answer is not the library's.
             data = self._socket.recv(1)
             total += len(data)
@@ -137,6 +141,8 @@ class Channel:
             reason = ""
             with contextlib.suppress(Exception):
                 reason = Close.parse(data).reason
+            with contextlib.suppress(OSError):
+                self._socket.sendall(Frame(Opcode.CLOSE, data).serialize(mask=True))
             raise ChannelClosed(reason)
 
     def _read(self, n: int) -> bytearray:

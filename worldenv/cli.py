@@ -61,11 +61,8 @@ def main() -> None:
         show()
         sys.exit(getattr(error, "exit_code", 2))
     if code == _INTERRUPTED:
-        errors.print(
-            "Interrupted; finished episodes are kept, and the same command with the same --out "
-            "resumes.",
-            style="yellow",
-        )
+        kept = "; finished episodes are kept, and the same command with the same --out resumes"
+        errors.print(f"Interrupted{kept if 'bench' in sys.argv[1:2] else ''}.", style="yellow")
         sys.exit(code)
 
 

@@ -161,11 +161,18 @@ def setup(
     from worldenv import installed, prepare
     from worldenv.recipe import Recipe, load_recipe
     from worldenv.serve import parse_options
+    from worldenv.worlds import WORLDS
 
+    installed.saved_file(world)  # a name that could not be saved is refused at once
     recipe: Recipe | None = None
     try:
         recipe = load_recipe(world)
     except UnknownName:
+        if world.removesuffix("-v0") in WORLDS:
+            raise WorldEnvError(
+                f"{world} has no recipe: it needs none, or nothing of it is published; 'worldenv "
+                "worlds' says which."
+            ) from None
         if plan or create is not None or not adapter:
             raise
 
@@ -184,6 +191,11 @@ def setup(
         raise WorldEnvError(
             f"--python is missing: the interpreter of the environment {world} is installed in; "
             f"'worldenv setup {world} --plan' says how to make one."
+        )
+    elif recipe is not None and recipe.repo is not None and not repo:
+        raise WorldEnvError(
+            f"--repo is missing: where {recipe.repo.url} is checked out, best at commit "
+            f"{recipe.repo.commit}."
         )
     else:
         launch = installed.Launch(

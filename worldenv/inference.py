@@ -9,13 +9,12 @@ import threading
 import traceback
 from typing import Any, Callable, Dict, List, Optional
 
+from worldenv.parcels import read_path, read_start
 from worldenv.ranks import RankDied, Ranks
 from worldenv.wire import (
     Message,
     WireError,
-    read_path,
     read_poses,
-    read_start,
     read_text,
     read_whole,
 )

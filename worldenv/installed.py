@@ -30,6 +30,7 @@ __all__ = [
     "require",
     "save",
     "saved",
+    "saved_file",
     "start",
 ]
 
@@ -94,11 +95,9 @@ class Launch:
         options = {**{k: v for k, v in places.items() if v}, **self.options}
         # Values as JSON: a text such as 007 stays a text.
         pairs = [f"{key}={json.dumps(value)}" for key, value in options.items()]
-        adapter = [] if ".py" in self.adapter else ["--world", self.adapter]
         return [
             self.python,
             str(server),
-            *adapter,
             *(word for pair in pairs for word in ("--world-option", pair)),
             "--port",
             "0",
@@ -119,8 +118,13 @@ def home() -> Path:
     return (Path(base) if base else Path.home() / ".config") / "worldenv"
 
 
-def _file(world: str) -> Path:
-    name = world.removesuffix("-v0")
+def saved_file(world: str) -> Path:
+    """Return the file of a world's saved configuration, there or not.
+
+    Raises:
+        Unsupported: no world can have that name.
+    """
+    name = world.removesuffix("-v0") if isinstance(world, str) else ""
     if not _NAME.fullmatch(name):
         raise Unsupported(f"{world!r} is no name of a world that can be set up")
     return home() / "worlds" / f"{name}.json"
@@ -132,11 +136,11 @@ def saved(world_name: str) -> Launch | None:
     Raises:
         InvalidSetup: the saved configuration is broken.
     """
-    file = _file(world_name)
+    file = saved_file(world_name)
     try:
         data = json.loads(file.read_text("utf-8"))
         return Launch(**{**data, "arguments": tuple(data.get("arguments", ()))})
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InvalidSetup(
@@ -164,13 +168,15 @@ def save(world: str, launch: Launch) -> Path:
     Raises:
         InvalidSetup: the folder cannot be written.
     """
-    file = _file(world)
+    file = saved_file(world)
     draft = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(json.dumps(dataclasses.asdict(launch), indent=2) + "\n", "utf-8")
         os.replace(draft, file)
     except (OSError, TypeError) as error:
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
         raise InvalidSetup(f"{file} cannot be written: {error}") from error
     return file
 
@@ -226,11 +232,15 @@ class ServerProcess:
         except OSError:
             return "It left no log."
         kept = Path(tempfile.gettempdir()) / f"worldenv-{self._world}-{os.getpid()}.log"
-        kept.write_bytes(data)
+        try:
+            kept.write_bytes(data)
+            place = f", whole in {kept},"
+        except OSError:
+            place = ""
         tail = data[-_TAIL_BYTES:].decode("utf-8", "replace").strip()
         code = self._process.poll()
         how = "" if code is None else f" (exit code {code})"
-        return f"Its log{how}, whole in {kept}, ends:\n{tail}"
+        return f"Its log{how}{place} ends:\n{tail}"
 
     def stop(self, patience: float = _STOP_SECONDS) -> None:
         """End it, by force where asking does not help; may be called twice.
@@ -261,8 +271,7 @@ def start(launch: Launch, world: str) -> ServerProcess:
         ServerLost: it does not start; the message ends with its log.
     """
     folder = Path(tempfile.mkdtemp(prefix="worldenv-server-"))
-    adapter = launch.adapter if ".py" in launch.adapter else ""
-    server = export(folder / "server.pyz", adapter)
+    server = export(folder / "server.pyz", launch.adapter)
     token = secrets.token_hex(16)
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     # What this process imports from is no business of the model's environment.

@@ -8,20 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from worldenv.channel import Channel, ChannelClosed
+from worldenv.parcels import read_chunk, read_error, read_spec
+from worldenv.states import Memo
 from worldenv.vendored.websockets.exceptions import InvalidHandshake, InvalidStatus, InvalidURI
 from worldenv.wire import (
     PROTOCOL,
     Limits,
-    Memo,
     Message,
     WireError,
     decode,
     encode,
-    read_error,
-    read_spec,
     reply_limits,
 )
-from worldenv.world import GenerationFailed, Unsupported, WorldSpec
+from worldenv.world import Chunk, GenerationFailed, Unsupported, WorldSpec
 
 __all__ = ["Line", "Progress", "ServerBusy", "ServerLost", "read_address"]
 
@@ -46,7 +45,9 @@ def read_address(address: Any) -> str:
     Raises:
         Unsupported: it is something else.
     """
-    text = str(address) if "://" in str(address) else f"ws://{address}"
+    if not isinstance(address, str):
+        raise Unsupported(f"{address!r} is no address of a server; expected ws://host:port")
+    text = address if "://" in address else f"ws://{address}"
     scheme, _, rest = text.partition("://")
     bad = not rest or any(c.isspace() for c in rest) or "@" in rest
     if scheme not in ("ws", "wss") or bad:
@@ -68,6 +69,7 @@ class Line:
         snapshots: Whether the world keeps snapshots.
         device: What the world runs on, as it says itself.
         options: What the world was made with, as its server says.
+        dropped: Numbers of snapshots that nobody holds any more.
 
     Raises:
         ServerLost: there is no server, or it refuses, or speaks another version.
@@ -76,6 +78,7 @@ class Line:
     def __init__(self, address: str, token: str | None, silence: float) -> None:
         self.address = read_address(address)
         self._silence = silence
+        self.dropped: list[int] = []
         self._limits = _HELLO
         self._memo = Memo()
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
@@ -159,6 +162,14 @@ class Line:
             else:
                 raise self._wrong(answer, message)
 
+    def chunk(self, message: Message) -> Chunk:
+        """Return the chunk that an answer holds.
+
+        Raises:
+            WireError: it holds none.
+        """
+        return read_chunk(message, self._limits, self._memo)
+
     def close(self) -> None:
         """Leave, politely where the server still listens."""
         with contextlib.suppress(GenerationFailed):
@@ -183,8 +194,7 @@ class Line:
     def _receive(self) -> Message:
         """Return the next message, an error that it holds raised."""
         try:
-            raw = self._channel.receive(self._limits.message)
-            message = decode(raw, self._limits, self._memo)
+            message = decode(self._channel.receive(self._limits.message), self._limits)
         except ChannelClosed as error:
             raise self._lost(str(error)) from None
         except TimeoutError:

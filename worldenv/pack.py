@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import zipfile
@@ -12,10 +13,34 @@ from worldenv.world import Unsupported, WorldEnvError
 
 __all__ = ["MODULES", "export"]
 
-MODULES = ("camera", "world", "wire", "ranks", "inference", "session", "serve")
+MODULES = (
+    "camera",
+    "world",
+    "wire",
+    "states",
+    "parcels",
+    "ranks",
+    "inference",
+    "session",
+    "serve",
+)
 """Modules of worldenv that are packed; ``worlds``, its ``models`` and ``vendored`` come beside."""
 
 _INIT = '''"""worldenv, as far as a world server needs it."""
+
+from worldenv.camera import CameraPath, Primitive
+from worldenv.world import (
+    Chunk,
+    GenerationFailed,
+    PlanRequired,
+    Start,
+    UnknownName,
+    Unsupported,
+    WeightsNotFound,
+    World,
+    WorldEnvError,
+    WorldSpec,
+)
 
 __version__ = "{version}"
 '''
@@ -36,8 +61,9 @@ def export(file: str | Path, adapter: str = "") -> Path:
 
     Args:
         file: Where to; written under another name, then renamed.
-        adapter: World that it serves unless told: ``module:factory``, found where it runs, or
-            ``file.py:factory``, packed with it. Empty: ``--world`` must say.
+        adapter: World that it serves unless told: ``module:factory``, found where it runs or, one
+            of worldenv's own worlds, packed with its package; or ``file.py:factory``, packed too.
+            Empty: ``--world`` must say.
 
     Raises:
         Unsupported: the adapter has another form.
@@ -50,20 +76,26 @@ def export(file: str | Path, adapter: str = "") -> Path:
     for name in MODULES:
         contents[f"worldenv/{name}.py"] = root.joinpath(f"{name}.py").read_bytes()
     contents["worldenv/worlds/__init__.py"] = root.joinpath("worlds", "__init__.py").read_bytes()
-    for folder in ("worlds/models", "vendored"):
+    folders = ["worlds/models", "vendored"]
+    package = re.match(r"worldenv\.worlds\.(\w+)\.", adapter)
+    if package is not None:
+        folders.append(f"worlds/{package[1]}")
+    for folder in folders:
         contents.update(_tree(Path(str(root)) / folder, f"worldenv/{folder}"))
     place, separator, factory = adapter.rpartition(":")
     if adapter.endswith(".py"):
         place, separator, factory = adapter, ":", "make"
     if adapter and (not separator or not re.fullmatch(r"[A-Za-z_]\w*", factory)):
         raise Unsupported(f"--adapter {adapter!r} is neither module:factory nor file.py:factory")
+    target = Path(file)
+    draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:
+        if target.exists() and not target.is_file():
+            raise WorldEnvError(f"{file} is no file; name one that is to be written, server.pyz")
         if place.endswith(".py"):
             contents["worldenv_adapter.py"] = Path(place).read_bytes()
             adapter = f"worldenv_adapter:{factory}"
         contents["__main__.py"] = _MAIN.format(world=adapter).encode()
-        target = Path(file)
-        draft = target.with_name(f".{target.name}.{os.getpid()}")
         with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(contents):
                 info = zipfile.ZipInfo(name, _DATE)
@@ -71,6 +103,10 @@ def export(file: str | Path, adapter: str = "") -> Path:
         os.replace(draft, target)
     except OSError as error:
         raise WorldEnvError(f"{file} cannot be written: {error}") from error
+    finally:
+        # On a full disk a part of it would be left.
+        with contextlib.suppress(OSError):
+            draft.unlink(missing_ok=True)
     return target
 
 

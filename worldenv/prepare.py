@@ -160,6 +160,8 @@ def create(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         done: list[str] = json.loads(done_file.read_text("utf-8")) if done_file.exists() else []
+        if not isinstance(done, list):
+            raise ValueError(f"{done_file} is no list of steps; remove it")
     except (OSError, ValueError) as error:
         raise InvalidSetup(f"{folder} cannot be used for an environment: {error}") from error
     for step in steps(recipe, folder, python or _interpreter(recipe.python)):

@@ -93,10 +93,25 @@ class Settings:
     @property
     def servers(self) -> int:
         """How many servers the world has, 0 where it has none or starts them itself."""
-        if not self.is_remote:
+        keys = ("addresses", "address") if self.is_remote else ("server",)
+        listed = next((self.world_options[k] for k in keys if self.world_options.get(k)), ())
+        if not self.is_remote and not self._is_ours:
             return 0
-        listed = self.world_options.get("addresses") or self.world_options.get("address") or ()
         return len(listed.split(",") if isinstance(listed, str) else listed)
+
+    @property
+    def _is_ours(self) -> bool:
+        return isinstance(self.world, str) and ":" not in self.world and ".py" not in self.world
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The options that say what the world is: a server may move, the world stays the same."""
+        if self.is_remote:
+            return {}
+        options = dict(self.world_options)
+        if self._is_ours:
+            options.pop("server", None)
+        return options
 
     @property
     def is_perfect(self) -> bool:
@@ -112,8 +127,7 @@ class Settings:
         """Return what must be equal for two runs to share a folder."""
         return {
             "world": self.world_name,
-            # A server that moved to another port is still the same world.
-            "world_options": {} if self.is_remote else self.world_options,
+            "world_options": self.identity,
             "profile": self.profile,
         }
 

@@ -74,7 +74,7 @@ def read_token(file: Optional[str]) -> Optional[str]:
     else:
         try:
             token = Path(file).read_text("utf-8").strip()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, TypeError) as error:
             raise Unsupported("the token file {} cannot be read: {}".format(file, error)) from error
         if not token:
             raise Unsupported("the token file {} is empty".format(file))
@@ -224,7 +224,7 @@ def _die_with(parent: int) -> None:
 
 def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
     parent = os.environ.pop(PARENT, "")
-    if parent.isdecimal():
+    if parent == str(os.getppid()):
         _die_with(int(parent))
     server = _Server(chosen, command)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -253,11 +253,11 @@ def _serve(chosen: argparse.Namespace, command: List[str]) -> int:
                 process_request=server.admit,
                 max_size=desk.limits.message,
                 ping_interval=None,
-                close_timeout=2,
+                close_timeout=1,
                 logger=logger,
                 family=socket.AF_INET6 if ":" in chosen.host else socket.AF_INET,
             )
-        except OSError as error:
+        except (OSError, OverflowError, UnicodeError) as error:
             raise Unsupported(
                 "cannot listen on {}:{}: {}".format(chosen.host, chosen.port, error)
             ) from error

@@ -13,12 +13,13 @@ import traceback
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from worldenv.inference import Driver, Inference, read_numbers, say
+from worldenv.parcels import write_chunk, write_error, write_spec
 from worldenv.ranks import Ranks
+from worldenv.states import Memo
 from worldenv.vendored.websockets.exceptions import ConnectionClosed
 from worldenv.vendored.websockets.sync.server import ServerConnection
 from worldenv.wire import (
     PROTOCOL,
-    Memo,
     Message,
     WireError,
     WrongIndex,
@@ -27,9 +28,6 @@ from worldenv.wire import (
     read_whole,
     reply_limits,
     request_limits,
-    write_chunk,
-    write_error,
-    write_spec,
 )
 from worldenv.world import Chunk, GenerationFailed, WorldEnvError
 

@@ -200,7 +200,7 @@ class Stage:
         if not control and self.settings.is_remote:
             return dict(getattr(self.world(""), "served", {}))
         if not control:
-            return self.settings.world_options
+            return self.settings.identity
         shared = self.settings.world_options if self.settings.is_reference else {}
         return {**shared, "faults": CONTROLS[control] or None}
 

@@ -36,17 +36,17 @@ WORLDS: dict[str, str] = {
     "DreamXWorldCam": "worldenv.worlds.models.dreamx_world_cam:make",
     "DreamXWorldMemo": "worldenv.worlds.models.dreamx_world_memo:make",
     "Lyra2": "worldenv.worlds.models.lyra2:make",
-    "InfiniteWorld": "worldenv.worlds.models.infiniteworld:make",
-    "WonderWorld": "worldenv.worlds.models.wonderworld:make",
-    "SelfForcing": "worldenv.worlds.models.selfforcing:make",
+    "InfiniteWorld": "worldenv.worlds.models.infinite_world:make",
+    "WonderWorld": "worldenv.worlds.models.wonder_world:make",
+    "SelfForcing": "worldenv.worlds.models.self_forcing:make",
     "LongLive": "worldenv.worlds.models.longlive:make",
     "LongLive2": "worldenv.worlds.models.longlive2:make",
     "Helios": "worldenv.worlds.models.helios:make",
-    "CausalForcing": "worldenv.worlds.models.causalforcing:make",
+    "CausalForcing": "worldenv.worlds.models.causal_forcing:make",
     "MemFlow": "worldenv.worlds.models.memflow:make",
-    "CosmosPredict25": "worldenv.worlds.models.cosmos:make",
-    "LongCatVideo": "worldenv.worlds.models.longcat:make",
-    "SkyReelsV2": "worldenv.worlds.models.skyreels:make",
+    "CosmosPredict25": "worldenv.worlds.models.cosmos_predict25:make",
+    "LongCatVideo": "worldenv.worlds.models.longcat_video:make",
+    "SkyReelsV2": "worldenv.worlds.models.skyreels_v2:make",
 }
 """World name -> ``module:factory``; each is also registered as ``{name}-v0``."""
 
@@ -151,6 +151,8 @@ def _load_module(place: str) -> Any:
                 "or file.py:factory"
             ) from error
         raise InvalidWorld(f"{place} needs a module that is absent: {error}") from error
+    except Exception as error:
+        raise InvalidWorld(f"{place} broke while loading: {error!r}") from error
 
 
 def _load_file(file: Path) -> Any:

@@ -32,7 +32,8 @@ class OfficialModel:
             starts the one that was set up. Its token comes from ``WORLDENV_TOKEN``.
 
     Raises:
-        Unsupported: options beside ``server``: a running server has its own.
+        Unsupported: options beside ``server``: a running server has its own; or ``server`` is no
+            address.
     """
 
     def __init__(
@@ -43,6 +44,10 @@ class OfficialModel:
                 f"{', '.join(options)} cannot be given beside server=: a running server of "
                 f"{model.id} has the options that it was started with"
             )
+        if server is not None:
+            from worldenv.worlds.remote import read_addresses
+
+            read_addresses(server)
         self.model = model
         self.options = dict(options)
         self.server = server
@@ -51,8 +56,13 @@ class OfficialModel:
 
     @property
     def device(self) -> str:
-        """What the model runs on, as far as is known."""
-        return "unknown" if self._world is None else self._world.device
+        """What the model runs on; connects or starts it where that was never done.
+
+        It is part of what a rollout is known by, so it must be the same before and after a reset.
+        """
+        if self._world is None:
+            self._world = self._connect()
+        return self._world.device
 
     def __getattr__(self, name: str) -> Any:
         # Asked only for what is not there: these two exist where the model has them.

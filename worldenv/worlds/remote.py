@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import weakref
 from collections.abc import Sequence
@@ -11,8 +12,15 @@ import numpy as np
 
 from worldenv.camera import CameraPath
 from worldenv.line import Line, Progress, ServerBusy, ServerLost, read_address
+from worldenv.parcels import write_path, write_start
 from worldenv.serve import read_token
-from worldenv.wire import WireError, encode, read_chunk, read_whole, write_path, write_start
+from worldenv.wire import (
+    MOST_TEXT,
+    WireError,
+    encode,
+    read_whole,
+    request_limits,
+)
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -27,25 +35,13 @@ from worldenv.world import (
 if TYPE_CHECKING:
     from worldenv.installed import Launch, ServerProcess
 
-__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make"]
+__all__ = ["NEEDS", "RemoteWorld", "ServerBusy", "ServerLost", "make", "read_addresses"]
 
 NEEDS = "a server: worldenv serve"
 """What the list of worlds says that it still needs."""
 
-# What two servers of one world, or a spec known beforehand and a server, must have in common.
-_SAME = (
-    "name",
-    "size",
-    "K",
-    "fps",
-    "chunk",
-    "first_chunk",
-    "reset_frames",
-    "drive",
-    "prompt",
-    "truth",
-    "backend",
-)
+# In all else two servers of one world, or a spec known beforehand and a server, must agree.
+_MAY_DIFFER = ("weights_revision", "licence", "citation", "deterministic")
 _PAUSE_SECONDS = 0.5
 
 
@@ -115,18 +111,21 @@ class RemoteWorld:
         silence: float = 60.0,
         launch: tuple[Launch, str] | None = None,
     ) -> None:
-        if isinstance(silence, bool) or not isinstance(silence, (int, float)) or not silence >= 2:
-            raise Unsupported(f"silence must be at least 2 seconds, got {silence!r}")
+        if (
+            isinstance(silence, bool)
+            or not isinstance(silence, (int, float))
+            or not 2 <= silence <= 1e6
+        ):
+            raise Unsupported(f"silence must be 2 to 1,000,000 seconds, got {silence!r}")
         self.progress: Progress | None = None
         self._token = token
         self._silence = float(silence)
-        self._addresses = [] if launch is not None else _read_addresses(address)
+        self._addresses = [] if launch is not None else read_addresses(address)
         self._launch = launch
         self._process: ServerProcess | None = None
         self._line: Line | None = None
         self._open = False
         self._index = 0
-        self._dropped: list[int] = []
         # Part of what a run is known by, so it outlives the connection.
         self._told: tuple[dict[str, Any], str] | None = None
         if spec is None:
@@ -187,13 +186,29 @@ class RemoteWorld:
             WorldEnvError: what the server's world raises.
             ServerLost: the server cannot be reached or was lost.
         """
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise Unsupported(f"the seed must be an integer >= 0, got {seed!r}")
+        whole = isinstance(seed, (int, np.integer)) and not isinstance(seed, bool)
+        if not (whole and 0 <= seed < 1 << 64):
+            raise Unsupported(f"the seed must be a whole number from 0 below 2**64, got {seed!r}")
+        _check_text(start.prompt)
         if start.image is not None:
             check_image(start.image)
         first, arrays = write_start(start)
         second, more = write_path(plan)
         pieces = encode("reset", {**first, **second, "seed": int(seed)}, {**arrays, **more})
+        most = request_limits(self.spec).message
+        if sum(len(piece) for piece in pieces) > most:
+            raise Unsupported(
+                f"start and plan have more than the {most} bytes that a server of "
+                f"{self.spec.name} accepts; make the start image smaller"
+            )
+        old = self._open
+        self._session()
+        try:
+            return self._chunk(pieces, 0, None)
+        except ServerLost:
+            # The session of an earlier episode may have been given to another client since.
+            if not old:
+                raise
         self._session()
         return self._chunk(pieces, 0, None)
 
@@ -206,6 +221,7 @@ class RemoteWorld:
         """
         if self._line is None or not self._open:
             raise GenerationFailed("there is no running episode on a server; call reset first")
+        _check_text(prompt)
         asked = np.asarray(poses, dtype=np.float64)
         fields = {"index": self._index, "prompt": prompt}
         return self._chunk(encode("step", fields, {"poses": asked}), self._index, len(asked))
@@ -225,7 +241,7 @@ class RemoteWorld:
         self._forget(line)
         message = self._ask(line, encode("snapshot"), "token")
         token = _Token(line, read_whole(message, "token"), self._index)
-        weakref.finalize(token, self._dropped.append, token.number)
+        weakref.finalize(token, line.dropped.append, token.number)
         return token
 
     def _restore(self, token: object) -> None:
@@ -237,9 +253,10 @@ class RemoteWorld:
         self._index = token.index
 
     def _forget(self, line: Line) -> None:
-        if self._dropped:
-            tokens, self._dropped[:] = list(self._dropped), []
-            self._ask(line, encode("forget", {"tokens": tokens[:4000]}), "forgotten")
+        tokens = line.dropped[:1000]
+        if tokens:
+            del line.dropped[: len(tokens)]
+            self._ask(line, encode("forget", {"tokens": tokens}), "forgotten")
 
     def _running(self) -> Line:
         if self._line is None or not self._open:
@@ -252,7 +269,7 @@ class RemoteWorld:
         try:
             if read_whole(message, "index") != index:
                 raise WireError(f"it answers step {message.fields['index']}, not {index}")
-            chunk = check_chunk(read_chunk(message), self.spec, n)
+            chunk = check_chunk(line.chunk(message), self.spec, n)
         except WorldEnvError as error:
             self._lose()
             raise ServerLost(f"{line.address} answers what makes no sense: {error}") from None
@@ -298,7 +315,6 @@ class RemoteWorld:
             self._lose()
             raise self._with_log(error) from None
         self._open = True
-        self._dropped.clear()
 
     def _enter(self, line: Line) -> None:
         """Take the first server that is free; wait while none is."""
@@ -353,13 +369,13 @@ class RemoteWorld:
 
     def _check_spec(self, line: Line) -> None:
         spec = self.__dict__.get("spec", line.spec)
-        for field in _SAME:
-            ours, theirs = getattr(spec, field), getattr(line.spec, field)
-            if ours != theirs:
+        for field in dataclasses.fields(spec):
+            ours, theirs = getattr(spec, field.name), getattr(line.spec, field.name)
+            if ours != theirs and field.name not in _MAY_DIFFER:
                 line.close()
                 self._line = None
                 raise Unsupported(
-                    f"{line.address} serves another world than expected: its {field} is "
+                    f"{line.address} serves another world than expected: its {field.name} is "
                     f"{theirs!r}, not {ours!r}"
                 )
 
@@ -373,9 +389,26 @@ class _Token:
         self.index = index
 
 
-def _read_addresses(address: Any) -> list[str]:
+def read_addresses(address: Any) -> list[str]:
+    """Return addresses given as a list, or as a text with commas.
+
+    Raises:
+        Unsupported: one of them is no address.
+    """
     if isinstance(address, str):
         address = [part.strip() for part in address.split(",")]
     if not isinstance(address, (list, tuple)) or not address:
         raise Unsupported(f"expected the address of a server, ws://host:port, got {address!r}")
     return [read_address(part) for part in address]
+
+
+def _check_text(prompt: str | None) -> None:
+    """Raise Unsupported where a prompt cannot be sent."""
+    if prompt is None:
+        return
+    try:
+        size = len(prompt.encode())
+    except (AttributeError, UnicodeEncodeError):
+        raise Unsupported(f"a prompt must be Unicode text, got {prompt!r:.60}") from None
+    if size > MOST_TEXT:
+        raise Unsupported(f"a prompt has {size} bytes; a server accepts up to {MOST_TEXT}")

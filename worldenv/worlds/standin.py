@@ -19,7 +19,7 @@ from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 
 __all__ = ["LONGEST_SIDE", "StandIn", "stand_in_spec"]
 
-LONGEST_SIDE = 640
+LONGEST_SIDE = 384
 """Pixels of a stand-in's longer side unless ``size`` is given: rendering runs on the CPU."""
 
 
@@ -48,9 +48,8 @@ class StandIn(ModelWorld):
         if context is not None:
             scene_options["context"] = context
         spec = model.spec_of(options)
-        width, height = _scaled(spec.size) if size is None else size
         self._world = make(
-            size=(width, height),
+            size=_scaled(spec.size) if size is None else size,
             fov=fov_of(spec.intrinsics(), spec.size[0]),
             fps=spec.fps,
             chunk=1,

@@ -71,7 +71,7 @@ def with_context(model: Model, policy: str | None, options: Mapping[str, Any]) -
     """
     if policy is None:
         return dict(options)
-    if policy not in model.context:
+    if not isinstance(policy, str) or policy not in model.context:
         offered = ", ".join(model.context) or "none of them"
         raise Unsupported(f"{model.id} has no context policy {policy!r}; it offers {offered}")
     switches = model.context[policy]

@@ -1,51 +1,21 @@
-"""What adapters share inside a model's own environment: its code, seeds, images and frames.
+"""What adapters share whose official code finds its weights by paths relative to where it runs.
 
 Only the standard library and numpy at module level; the rest is the model's.
 """
 
 from __future__ import annotations
 
+import ast
 import os
-import random
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from worldenv.world import (
-    Start,
-    UnknownName,
-    Unsupported,
-    WeightsNotFound,
-    WorldSpec,
-    check_image,
-)
-from worldenv.worlds.models.model import Model
+from worldenv.world import Unsupported, WeightsNotFound
+from worldenv.worlds.models.driving import pixels
 
-__all__ = [
-    "enter",
-    "fitted",
-    "frames_of",
-    "one_rank",
-    "places",
-    "seed_all",
-    "settle",
-    "start_image",
-    "weights_file",
-]
-
-
-def settle(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all options of a model, those not given having their defaults.
-
-    Raises:
-        UnknownName: the model has no such option.
-    """
-    for key in options:
-        if key not in model.options:
-            raise UnknownName(f"option of {model.id}:", key, model.options)
-    return {**model.options, **options}
+__all__ = ["enter", "frames_of", "literal", "one_rank", "places", "weights_file"]
 
 
 def places(repo: str, weights: str) -> tuple[str, str]:
@@ -71,6 +41,28 @@ def enter(repo: str, weights: str) -> None:
     os.chdir(weights)
 
 
+def literal(file: str, name: str) -> Any:
+    """Return the plain value that a Python file of the official code gives to a name.
+
+    For constants of scripts that cannot be imported.
+
+    Args:
+        file: The file.
+        name: The name, at any depth; its first assignment counts.
+
+    Raises:
+        Unsupported: the file gives it none.
+    """
+    with open(file, encoding="utf-8") as script:
+        tree = ast.parse(script.read())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name) and target.id == name:
+                    return ast.literal_eval(node.value)
+    raise Unsupported(f"{file} sets no {name}; check out the commit that the recipe names")
+
+
 def weights_file(weights: str, *parts: str) -> str:
     """Return the path of a file or folder of the weights.
 
@@ -81,15 +73,6 @@ def weights_file(weights: str, *parts: str) -> str:
     if not os.path.exists(path):
         raise WeightsNotFound(f"{path} is missing; run 'worldenv setup' again")
     return path
-
-
-def seed_all(seed: int) -> None:
-    """Seed every generator that official code draws from, the global ones too."""
-    import torch
-
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
 
 
 def one_rank() -> None:
@@ -106,44 +89,8 @@ def one_rank() -> None:
         dist.init_process_group(backend, store=stores.HashStore(), rank=0, world_size=1)
 
 
-def start_image(start: Start, spec: WorldSpec) -> np.ndarray:
-    """Return the start image at the world's size.
-
-    Raises:
-        Unsupported: there is none.
-    """
-    if start.image is None:
-        raise Unsupported(f"{spec.name} starts from an image, and the case has none")
-    return fitted(check_image(start.image), spec.size)
-
-
-def fitted(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Return an image (height, width, 3) uint8 cropped about its centre and resized.
-
-    Args:
-        image: Any size.
-        size: (width, height) in pixels.
-    """
-    height, width = image.shape[:2]
-    if (width, height) == tuple(size):
-        return np.ascontiguousarray(image)
-    from PIL import Image
-
-    scale = min(width / size[0], height / size[1])
-    across, down = size[0] * scale, size[1] * scale
-    left, top = (width - across) / 2, (height - down) / 2
-    picture = Image.fromarray(image).resize(
-        (size[0], size[1]), Image.Resampling.LANCZOS, box=(left, top, left + across, top + down)
-    )
-    return np.ascontiguousarray(np.asarray(picture))
-
-
 def frames_of(video: Any) -> np.ndarray:
     """Return frames (n, height, width, 3) uint8 of a tensor (n, 3, height, width) in [0, 1]."""
-    count, _, height, width = video.shape
-    frames = np.empty((count, height, width, 3), dtype=np.uint8)
     # A few at a time: a long video as floats would fill the memory.
-    for at in range(0, count, 16):
-        part = (video[at : at + 16].detach().float().clamp(0, 1) * 255).round()
-        frames[at : at + 16] = part.permute(0, 2, 3, 1).cpu().numpy()
-    return frames
+    parts = [pixels(video[at : at + 16], "TCHW", low=0.0) for at in range(0, len(video), 16)]
+    return np.concatenate(parts)

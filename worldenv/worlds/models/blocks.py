@@ -13,7 +13,13 @@ from typing import Any
 import numpy as np
 
 from worldenv.world import Start, Unsupported
-from worldenv.worlds.models.adapter import frames_of, seed_all, start_image
+from worldenv.worlds.models.adapter import (
+    frames_of,
+)
+from worldenv.worlds.models.driving import (
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 from worldenv.worlds.models.text import SENTENCES
 
@@ -49,7 +55,7 @@ class BlockWorld(ModelWorld):
         """Return the image, or the first block made with the camera at rest."""
         import torch
 
-        image = start_image(start, self.spec) if self.spec.image_start else None
+        image = fit_image(start, self.model) if self.spec.image_start else None
         if self._pipeline is None:
             self._pipeline = self._build()
         seed_all(seed)
@@ -110,7 +116,7 @@ class BlockWorld(ModelWorld):
         import torch
 
         vae = self._pipeline.vae
-        pixels = torch.from_numpy(image).permute(2, 0, 1)[None, :, None].to(**self._place)
+        pixels = torch.tensor(image).permute(2, 0, 1)[None, :, None].to(**self._place)
         latent = vae.encode_to_latent(pixels / 127.5 - 1).to(**self._place)
         self._call(latent, 0)
         self._keep(latent)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.world import Start, World, WorldSpec
+from worldenv.world import Start, WeightsNotFound, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.control import hold, inverse, pinhole, speeds, spread, whole_steps
 from worldenv.worlds.models.driving import (
@@ -184,7 +184,14 @@ class Official(PlannedWorld):
         omegaconf = official_module("omegaconf", MODEL).OmegaConf
         configs = self._repo / "configs" / "dreamx-ar"
         files = sorted(found(self._weights / "DreamX-World-5B", MODEL).glob("*.safetensors"))
-        checkpoint = files[0] if files else self._weights / "DreamX-World-5B" / "model.safetensors"
+        if len(files) != 1:
+            # The official code reads one file and says nothing of weights that are not in it.
+            raise WeightsNotFound(
+                f"{MODEL.title} needs its weights as one .safetensors file in "
+                f"{self._weights / 'DreamX-World-5B'}, found {len(files)}; run 'worldenv setup "
+                f"{MODEL.id} --plan' to see what belongs there"
+            )
+        checkpoint = files[0]
         config = omegaconf.merge(
             omegaconf.load(configs / "default_config.yaml"),
             omegaconf.load(configs / "causal_camera_forcing_5b.yaml"),

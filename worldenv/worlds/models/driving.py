@@ -248,23 +248,24 @@ class PlannedWorld(ModelWorld):
         """Return the frames of the whole path, frame 0 included, (n, height, width, 3) uint8.
 
         Args:
-            image: Conditioning image at the model's size.
+            image: Conditioning image at the model's size; empty where the model takes none.
             start: What the episode begins from.
             native: The control of the whole path.
             seed: Seed of the episode.
         """
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
-        """Generate everything and return frame 0."""
+        """Generate everything and return the frames of reset."""
         assert native is not None
-        image = fit_image(start, self.model)
+        empty = np.zeros((0, 0, 3), np.uint8)
+        image = fit_image(start, self.model) if self.spec.image_start else empty
         frames = self.generate(image, start, native, seed)
         if len(frames) < native["frames"]:
             raise GenerationFailed(
                 f"{self.model.title} made {len(frames)} frames of a path of {native['frames']}"
             )
-        self._frames, self._dealt = frames, 1
-        return frames[:1], None
+        self._frames, self._dealt = frames, self.spec.reset_frames
+        return frames[: self._dealt], None
 
     def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
         """Return the next frames of what has been generated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,22 +15,25 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    PlannedWorld,
+    fit_intrinsics,
+    official_module,
+    seed_all,
+)
 from worldenv.worlds.models.model import Model, Native, Quantum
-from worldenv.worlds.models.whole import WholeWorld
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
 
 FOV = 60.0
 SIZE = (640, 384)
 CHUNK = 36
-FIRST = 32
-"""New frames of the first chunk: it makes 33, of which the first repeats the image."""
+FIRST = 35
+"""New frames of the first chunk: it makes 36 from an image, of which the first repeats it."""
 
 _K = intrinsics(SIZE, FOV)
 _TURNS = dict.fromkeys(("YAW_LEFT", "YAW_RIGHT", "PITCH_UP", "PITCH_DOWN"), 0.625)
@@ -48,7 +52,8 @@ SPEC = WorldSpec(
     quantum={**_MOVES, **_TURNS},
     image_start=True,
     prompt="episode",
-    pose_exactness="exact",
+    # A metre is a unit of the median depth that the model estimates.
+    pose_exactness="calibrated",
     context_policies=("fov", "sliding"),
     state="native",
     licence="Apache-2.0; the depth weights that it needs are CC-BY-NC-4.0",
@@ -87,7 +92,7 @@ MODEL = Model(
     # The bank of depth is read by what the camera sees; an age limit makes it a window. 720 frames
     # are the authors' typical one.
     context={"fov": {"geo_hist_max_frames": 0}, "sliding": {"geo_hist_max_frames": 720}},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -98,7 +103,8 @@ def make(**options: Any) -> World:
 
 # The recipe of scripts/inference/infer_post_distill.sh in mode i2v, as the weights were distilled
 # for it. Its caps of a chunk's motion, its smoothing and its extension of the path are left out:
-# they would change what is asked.
+# they would change what is asked. So would the rescaling of the first chunk alone, which brings its
+# largest step to 135 pixels of parallax; without it the authors found close views less steady.
 _RECIPE = (
     "--is_enable_stage2 --stage2_num_stages 3 --stage2_steps 1 1 1 --stage2_stage_range 0 "
     "0.3333333333333333 0.6666666666666666 1 --stage2_warp_compression_mode fixed_mem --fps 24 "
@@ -112,7 +118,7 @@ _RECIPE = (
     "--geo_vigeo_depth_median_target 5 --geo_vigeo_anchor_windows 4 "
     "--geo_vigeo_cache_keep_frames 6 --geo_vigeo_intr_source gt --geo_da3_render_mode "
     "backward_zbuf --geo_bw_fill_iters 12 --geo_warp_stage0_only --joystick_hud off --sample_type "
-    "i2v --image_noise_sigma_min 0.0 --image_noise_sigma_max 0.0"
+    "i2v --image_noise_sigma_min 0.0 --image_noise_sigma_max 0.0 --geo_chunk0_target_disparity_px 0"
 )
 
 
@@ -127,7 +133,8 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
         folder: Folder of the episode, which holds ``start.png`` and ``path.npz``.
     """
     width, height = SIZE
-    chunks = 1 + max(0, native["frames"] - FIRST - 1 + CHUNK - 1) // CHUNK
+    # The engine cuts the last three frames off what its chunks make.
+    chunks = -(-(native["frames"] + 3) // CHUNK)
     models = os.path.join(weights, "models")
     return [
         *_RECIPE.split(),
@@ -135,7 +142,7 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
         *("--transformer_path", os.path.join(models, "evoke", "stage3_post_distillation")),
         *("--geo_vigeo_weights", os.path.join(models, "ViGeo1.1")),
         *("--height", str(height), "--width", str(width)),
-        # The engine rounds up to chunks of 33 asked frames, and makes 36 a chunk less 3.
+        # The engine rounds up to chunks of 33 asked frames.
         *("--num_frames", str(33 * chunks)),
         *("--lingbot_pose_source_resolution", str(height), str(width)),
         *("--lingbot_pose_path", os.path.join(folder, "path.npz")),
@@ -144,27 +151,28 @@ def arguments(native: Native, prompt: str, seed: int, weights: str, folder: str)
     ]
 
 
-def official(*, repo: str, weights: str, **options: Any) -> World:
-    """Return Evoke by its official code, in the model's own environment.
+class Film(PlannedWorld):
+    """Evoke: the engine's own entry point, called for each episode; it keeps its weights loaded.
 
-    The engine's own entry point is called for each episode; it keeps its weights loaded. Its frames
-    are taken where it would encode them.
+    Its frames are taken where it would encode them.
 
     Args:
-        repo: Checkout of AlayaLab/Evoke.
-        weights: Folder with ``models`` as the repository lays it out.
-        options: Options of ``MODEL``.
+        repo: Checkout of the official code.
+        weights: Folder with ``models``.
+        options: Options of the model that differ from its defaults.
     """
-    repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
 
-    def generate(start: Start, seed: int, native: Native) -> np.ndarray:
-        image = start_image(start, SPEC)
-        weights_file(weights, "models", "evoke", "stage3_post_distillation")
-        enter(repo, weights)
-        enter(os.path.join(repo, "scripts", "inference"), weights)
-        import infer_single
-        import postprocess_viz
+    def __init__(self, repo: str, weights: str, options: Mapping[str, Any]) -> None:
+        super().__init__(MODEL, options)
+        self.repo, self.weights = repo, weights
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        weights_file(self.weights, "models", "evoke", "stage3_post_distillation")
+        enter(self.repo, self.weights)
+        enter(os.path.join(self.repo, "scripts", "inference"), self.weights)
+        engine = official_module("infer_single", MODEL)
+        writer = official_module("postprocess_viz", MODEL)
         from PIL import Image
 
         made: list[np.ndarray] = []
@@ -172,22 +180,36 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         def keep(folder: Any, frames: np.ndarray, settings: Any) -> None:
             made.append(np.array(frames))
 
-        postprocess_viz.run_postprocess = keep
+        writer.run_postprocess = keep
         seed_all(seed)
+        K = fit_intrinsics(start, MODEL).astype(np.float32)
         with tempfile.TemporaryDirectory() as folder:
             Image.fromarray(image).save(os.path.join(folder, "start.png"))
             np.savez(
                 os.path.join(folder, "path.npz"),
                 cam_c2w=native["cam_c2w"],
-                intrinsics=native["intrinsics"],
+                intrinsics=K[None].repeat(native["frames"], 0),
             )
-            line = arguments(native, start.prompt or "", seed, weights, folder)
-            if chosen["geo_hist_max_frames"]:
-                line += ["--geo_hist_max_frames", str(chosen["geo_hist_max_frames"])]
-            infer_single.main(line)
+            line = arguments(native, start.prompt or "", seed, self.weights, folder)
+            if self.chosen["geo_hist_max_frames"]:
+                line += ["--geo_hist_max_frames", str(self.chosen["geo_hist_max_frames"])]
+            try:
+                engine.main(line)
+            except SystemExit as error:
+                # So the engine ends where it refuses its inputs; the server goes on.
+                raise GenerationFailed(f"{MODEL.title} refused its inputs: {error}") from error
         if not made:
             raise GenerationFailed("the engine of Evoke has made no frames; see the server's log")
         # Frame 0 is the image as the model repeats it; the episode begins with the image itself.
         return np.concatenate([image[None], made[0][1 : native["frames"]]])
 
-    return WholeWorld(MODEL, options, generate)
+
+def official(*, repo: str, weights: str, **options: Any) -> World:
+    """Return Evoke by its official code, in the model's own environment.
+
+    Args:
+        repo: Checkout of AlayaLab/Evoke.
+        weights: Folder with ``models`` as the repository lays it out.
+        options: Options of ``MODEL``.
+    """
+    return Film(*places(repo, weights), options)

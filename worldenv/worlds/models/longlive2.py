@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,17 @@ from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
     places,
-    seed_all,
-    settle,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    PlannedWorld,
+    chosen_options,
+    seed_all,
+)
 from worldenv.worlds.models.model import Model, Native
 from worldenv.worlds.models.text import SENTENCES, CaptionControl, nominal, twist_limit
-from worldenv.worlds.models.whole import WholeWorld
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
 
@@ -71,13 +75,52 @@ MODEL = Model(
     control="captions",
     options={"steps": 4, "guidance": 1.0, "local_attn_size": 32, "sink_size": 8},
     context={"sliding": {"local_attn_size": 32, "sink_size": 8}},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
 def make(**options: Any) -> World:
     """Return LongLive2-v0, or with ``stand_in=True`` its stand-in; options as in ``MODEL``."""
     return open_model(MODEL, options)
+
+
+class Film(PlannedWorld):
+    """LongLive 2.0: all blocks in one call of the official pipeline.
+
+    Args:
+        options: Options of the model that differ from its defaults.
+        load: Loads the official pipeline; called at the first reset.
+    """
+
+    def __init__(self, options: Mapping[str, Any], load: Callable[[], Any]) -> None:
+        super().__init__(MODEL, options)
+        self._load = load
+        self._pipeline: Any = None
+
+    def generate(self, image: np.ndarray, start: Start, native: Native, seed: int) -> np.ndarray:
+        """Return all frames; see ``PlannedWorld``."""
+        if self._pipeline is None:
+            self._pipeline = self._load()
+        import torch
+
+        pipeline = self._pipeline
+        texts = [SENTENCES.prompt(_CONTROL.still(), start.prompt)]
+        texts += _CONTROL.texts(native, start.prompt)
+        seed_all(seed)
+        device = next(pipeline.generator.parameters()).device
+        with torch.inference_mode():
+            noise = torch.randn(
+                [1, BLOCK * len(texts), *LATENT], device=device, dtype=torch.bfloat16
+            )
+            video = pipeline.inference(noise=noise, text_prompts=[texts])
+        pipeline.vae.model.clear_cache()
+        # The path may end within the last block.
+        return frames_of(video[0])[: native["frames"]]
+
+    def close(self) -> None:
+        """Free the model; may be called twice."""
+        super().close()
+        self._pipeline = None
 
 
 def official(*, repo: str, weights: str, **options: Any) -> World:
@@ -89,8 +132,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
-    loaded: list[Any] = []
+    chosen = chosen_options(MODEL, options)
 
     def load() -> Any:
         checkpoint = weights_file(weights, "LongLive-2.0-5B", "model_bf16.pt")
@@ -119,23 +161,4 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         pipeline.generator.model.eval().requires_grad_(False)
         return pipeline
 
-    def generate(start: Start, seed: int, native: Native) -> np.ndarray:
-        if not loaded:
-            loaded.append(load())
-        import torch
-
-        (pipeline,) = loaded
-        texts = [SENTENCES.prompt(_CONTROL.still(), start.prompt)]
-        texts += _CONTROL.texts(native, start.prompt)
-        seed_all(seed)
-        device = next(pipeline.generator.parameters()).device
-        with torch.inference_mode():
-            noise = torch.randn(
-                [1, BLOCK * len(texts), *LATENT], device=device, dtype=torch.bfloat16
-            )
-            video = pipeline.inference(noise=noise, text_prompts=[texts])
-        pipeline.vae.model.clear_cache()
-        # The path may end within the last block.
-        return frames_of(video[0])[: native["frames"]]
-
-    return WholeWorld(MODEL, options, generate)
+    return Film(options, load)

@@ -10,11 +10,13 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     places,
-    settle,
     weights_file,
 )
 from worldenv.worlds.models.blocks import RecachedWorld, load_base, load_lora
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+)
 from worldenv.worlds.models.model import Model
 from worldenv.worlds.models.text import CaptionControl, nominal, twist_limit
 
@@ -115,7 +117,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
+    chosen = chosen_options(MODEL, options)
 
     def build() -> Any:
         base, lora = (weights_file(weights, "MemFlow", name) for name in ("base.pt", "lora.pt"))

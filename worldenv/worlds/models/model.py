@@ -157,7 +157,8 @@ class ModelWorld(abc.ABC):
                 )
             native = self.model.compile(plan)
             self._plan = native, self.model.decode(native).poses
-        frames, truth = self.begin(start, seed, native)
+        # Official code hands its seed to torch, which takes none of 64 bits and more.
+        frames, truth = self.begin(start, seed % 2**63, native)
         self._asked = np.eye(4)[None].repeat(len(frames), 0)
         return Chunk(frames, self._asked.copy(), truth)
 

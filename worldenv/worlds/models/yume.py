@@ -16,12 +16,14 @@ from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import Keys, chunk_lengths, intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 from worldenv.worlds.models.text import nominal, twist_limit
 
@@ -152,8 +154,8 @@ def _scaled(steps: tuple[tuple[int, int], ...], size: float) -> tuple[tuple[floa
     )
 
 
-# The three numbers after the words stay at their means in the authors' caption.txt, which the
-# model was shown; captions without them are the authors' simpler way.
+# The three numbers that may follow the words are left out, which the authors name as the simpler
+# way; no scale of theirs is known.
 _CONTROL = KeyCaptions(
     SPEC, "This video depicts a city walk scene with a first-person view (FPV).", _WALKS, _LOOKS
 )
@@ -169,7 +171,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 5.0, "shift": 3.0},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 
@@ -213,7 +215,7 @@ class Segments(ModelWorld):
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
         """Return the image that the first segment starts from."""
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._official is None:
             self._official = self._load()
         # The official code draws from the global generators only, and never seeds them.
@@ -243,7 +245,7 @@ class Segments(ModelWorld):
         import torch
 
         assert self._image is not None
-        image = torch.from_numpy(self._image).permute(2, 0, 1).float() / 127.5 - 1
+        image = torch.tensor(self._image).permute(2, 0, 1).float() / 127.5 - 1
         video = torch.zeros(3, HEAD + 1 + 4 * TAIL, *image.shape[1:])
         video[:, : HEAD + 1] = image[:, None]
         return video.to(self._official.device)
@@ -321,7 +323,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``Yume-I2V-540P``.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> Any:

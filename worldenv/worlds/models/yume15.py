@@ -10,10 +10,12 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     places,
-    settle,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+)
 from worldenv.worlds.models.model import Model
 from worldenv.worlds.models.text import nominal, twist_limit
 from worldenv.worlds.models.yume import TAIL, KeyCaptions, Segments, steps
@@ -86,7 +88,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 4, "shift": 7.0},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 
@@ -147,7 +149,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``Yume-5B-720P``.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> Any:

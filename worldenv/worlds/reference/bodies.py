@@ -51,17 +51,98 @@ def load_body(index: int) -> Body:
     columns += [d[k][:, None] for k in ("wrap", "arm", "leg", "torso", "foot", "scalp", "height")]
     rows = np.concatenate([*columns, np.zeros((len(d["uv"]), 3))], axis=1).astype(np.float64)
     faces, parts = d["faces"].astype(np.int64), d["faces_part"].astype(np.int64)
+    coarse, coarse_parts = d["coarse"].astype(np.int64), d["coarse_part"].astype(np.int64)
+    rows, patch, seam = _crown(rows, _rim("faces"), (0.35, 0.7))
+    rows, coarse_patch, _ = _crown(rows, _rim("coarse"), (0.55,))
+    faces, parts = _with_head(faces, parts, patch)
+    coarse, coarse_parts = _with_head(coarse, coarse_parts, coarse_patch)
     for part in range(5):
         own = faces[parts == part]
         used = np.unique(own)
         rows[used, OUT] = _normals(rows[:, CLOTH if part in (TIGHTS, SKIRT) else SKIN], own)[used]
+    # Hair stands off along the normals, so both sides of the patch's seam need the same ones.
+    joined = rows[seam, OUT].sum(axis=0)
+    rows[seam, OUT] = joined / np.maximum(np.linalg.norm(joined, axis=-1, keepdims=True), 1e-12)
     return Body(
         rows,
         faces,
         parts,
-        d["coarse"].astype(np.int64),
-        d["coarse_part"].astype(np.int64),
+        coarse,
+        coarse_parts,
         d["traits"][index].astype(np.float64),
+    )
+
+
+@lru_cache(maxsize=2)
+def _rim(level: str) -> list[int]:
+    """Return the vertices around the hole at the back of the head, in order; alike in all bodies.
+
+    Args:
+        level: ``faces`` or ``coarse``.
+    """
+    d = _data()
+    parts = d["faces_part" if level == "faces" else "coarse_part"]
+    head = d[level][parts == HEAD].astype(np.int64)
+    depth = d["skin"][0][:, 2] / 1e4
+    edges = {tuple(e) for k in range(3) for e in head[:, [k, (k + 1) % 3]].tolist()}
+    after = {b: a for a, b in edges if (b, a) not in edges}
+    while after:
+        rim = [min(after)]
+        while rim[-1] in after:
+            rim.append(after.pop(rim[-1]))
+        rim.pop()
+        # The other rims are those of the neck and of the mouth.
+        if depth[rim].max() < -0.03:
+            return rim
+    raise ValueError("the stored heads have no hole at the back")
+
+
+def _crown(
+    rows: Array, rim: list[int], shares: tuple[float, ...]
+) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """Close the stored heads, which are open at the back.
+
+    Args:
+        rows: Working vertices (n, 18).
+        rim: Rows around the hole, in order.
+        shares: Where rings lie between the rim of the hole (0) and its middle (1).
+
+    Returns:
+        The rows with those of the patch added, its faces, and the rim: rows of the head above, the
+        same places on the patch below, shape (2, k).
+    """
+    edge = rows[rim].copy()
+    # The texture meets itself at the back; on the patch it runs on through there.
+    edge[:, UV.start] = (edge[:, UV.start] + 0.25) % 0.5 - 0.25
+    middle = edge.mean(axis=0)
+    back = min(edge[:, 2])
+    rings = [edge]
+    for share in shares:
+        ring = edge + (middle - edge) * share
+        ring[:, 2] = edge[:, 2] + (back - edge[:, 2]) * np.sin(share * np.pi / 2)
+        rings.append(ring)
+    middle[2] = back
+    for ring in (*rings[1:], middle[None]):
+        ring[:, CLOTH] = ring[:, SKIN]
+    first, k = len(rows), len(rim)
+    i = np.arange(k)
+    j = (i + 1) % k
+    faces = []
+    for low in first + k * np.arange(len(shares)):
+        faces += [np.stack([low + i, low + j, low + k + i], 1)]
+        faces += [np.stack([low + j, low + k + j, low + k + i], 1)]
+    last = first + k * len(shares)
+    faces.append(np.stack([last + i, last + j, np.full(k, last + k)], 1))
+    table = np.concatenate([rows, *rings, middle[None]])
+    return table, np.concatenate(faces), np.stack([np.array(rim), first + i])
+
+
+def _with_head(
+    faces: NDArray[np.int64], parts: NDArray[np.int64], patch: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return (
+        np.concatenate([faces, patch]),
+        np.concatenate([parts, np.full(len(patch), HEAD, np.int64)]),
     )
 
 

@@ -12,7 +12,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.events import EVENTS
+from worldenv.worlds.reference.events import EVENTS, with_glow
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.layout import Layout, make_piece
 from worldenv.worlds.reference.people import same_body
@@ -30,7 +30,8 @@ def build(seed: int, *, event: str | None = None) -> Scene:
 
     Args:
         seed: Decides the room, its materials, its furniture and its people.
-        event: None for a static scene, ``ball_rolls_off`` or ``door_opens``. The room is the same.
+        event: None for a static scene, or a name of ``EVENTS``. The room is the same; an
+            event may add things to it, and views of them.
 
     Raises:
         ValueError: unknown event.
@@ -44,22 +45,25 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         size = _shell_size(name, room)
         piece = _surface(category, int(rng.integers(1 << 16)), size, name)
         layout.add(piece, category, _shell_pose(name, room), size, name=name, flat=True)
-    lamps = _ceiling_lights(layout)
+    layout.lamps = _ceiling_lights(layout)
     fill(layout)
+    layout.lamps += _window_lights(layout)
     change = None if event is None else EVENTS[event](layout)
     tags = {"family": "interior", "seed": str(seed), "mirrored": str(layout.mirror < 0)}
+    tags.update(layout.tags)
     tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
     scene = Scene(
         instances=tuple(layout.instances),
-        lamps=tuple(lamps + _window_lights(layout)),
-        ambient=(0.16, 0.165, 0.17),
+        lamps=tuple(layout.lamps),
+        ambient=layout.ambient,
         background=(0.02, 0.02, 0.02),
         textures=layout.textures,
         views=(),
         event=change,
         tags=tags,
+        exposure=layout.exposure,
     )
-    return find_views(scene)
+    return find_views(scene, layout.watch)
 
 
 def reimagine(
@@ -99,6 +103,8 @@ def reimagine(
         instance.flat,
         instance.moves,
     )
+    if "glow" in scene.tags:
+        new = with_glow(new, float(scene.tags["glow"]))
     added = {k: v for k, v in piece.textures.items() if k not in scene.textures}
     return new, added
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference import cabinetry, fixtures, objects, people, seats
+from worldenv.worlds.reference import cabinetry, fixtures, objects, people, props, seats
 from worldenv.worlds.reference.furniture import Piece, Size, make
-from worldenv.worlds.reference.scene import Instance
+from worldenv.worlds.reference.scene import Instance, Lamp
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
 
-assert cabinetry and fixtures and objects and seats  # Importing them registers their makers.
+# Importing them registers their makers.
+assert cabinetry and fixtures and objects and props and seats
 
 GAP = 0.012
 """Least distance between things, in metres."""
@@ -37,6 +38,11 @@ class Layout:
         textures: Their textures.
         sizes: Instance id -> the size it was made to.
         kept: Floor rectangles (2, 2) of the plan that stay free.
+        lamps: What shines.
+        ambient: Light from everywhere.
+        tags: What the scene should say of itself besides.
+        exposure: Of the scene.
+        watch: Name -> camera pose (4, 4) of views that an event adds.
     """
 
     def __init__(self, rng: np.random.Generator, room: Size, mirrored: bool) -> None:
@@ -47,6 +53,11 @@ class Layout:
         self.textures: dict[str, NDArray[np.uint8]] = {}
         self.sizes: dict[int, Size] = {}
         self.kept: list[NDArray[np.float64]] = []
+        self.lamps: list[Lamp] = []
+        self.ambient: tuple[float, float, float] = (0.16, 0.165, 0.17)
+        self.tags: dict[str, str] = {}
+        self.exposure = 1.0
+        self.watch: dict[str, NDArray[np.float64]] = {}
         self._boxes: list[NDArray[np.float64]] = []
 
     def uniform(self, low: float, high: float) -> float:

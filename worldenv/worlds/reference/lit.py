@@ -46,6 +46,8 @@ class Lit:
         lamps: Light samples.
         direct: Instance id -> (k, 3) int32; two-sided things have the sum of both sides.
         around: Instance id -> (k, 3) int32.
+        unlit: The same with the lamps dark that the event dims, None where it dims none. Light is
+            linear: at a share of their brightness it is that share of the way from here to there.
     """
 
     scene: Scene
@@ -55,6 +57,7 @@ class Lit:
     lamps: Lamps
     direct: dict[int, NDArray[np.int32]]
     around: dict[int, NDArray[np.int32]]
+    unlit: Lit | None = None
 
 
 def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
@@ -155,16 +158,25 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
         tree = _tree(instance, parts[instance.id][0], means)
         if tree is not None:
             trees[instance.id] = tree
-    lamps = make_lamps(scene.lamps, scene.ambient)
     lit = Lit(
         scene,
         parts,
         trees,
         join([trees[i] for i in sorted(trees)]),
-        lamps,
+        make_lamps(scene.lamps, scene.ambient),
         {i: _dark(p) for i, p in parts.items()},
         {i: _dark(p) for i, p in parts.items()},
     )
+    full = _bake(lit, threads, cache)
+    if scene.event is None or scene.event.brightness is None:
+        return full
+    lamps = make_lamps(scene.with_dimmed(0.0).lamps, scene.ambient)
+    return replace(full, unlit=_bake(replace(lit, lamps=lamps), threads, cache))
+
+
+def _bake(lit: Lit, threads: int, cache: bool) -> Lit:
+    """Return a dark scene with its light, read from the cache where that has it."""
+    scene, parts = lit.scene, lit.parts
     key = _digest(scene, lit) if cache else ""
     sizes = [len(parts[i][0].points) for i in sorted(parts)]
     found = stored.read(key, sum(sizes)) if cache else None
@@ -250,6 +262,7 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
         lit.lamps,
         direct,
         around,
+        None if lit.unlit is None else relight(lit.unlit, scene, changed, threads),
     )
     wanted = {}
     both = DIRECT | INDIRECT
@@ -298,8 +311,8 @@ def exposure(scene: Scene) -> float:
     It depends on lamps and ambient light only: a swapped object must not change the rest of the
     picture. The reference is the unshadowed light on the floor under the lamps and around them.
     """
-    if scene.exposure is not None:
-        return scene.exposure
+    if scene.display is not None:
+        return scene.display
     if not scene.lamps:
         return 1.0 / max(float(np.mean(scene.ambient)), 1e-6)
     lamps = make_lamps(scene.lamps, scene.ambient)

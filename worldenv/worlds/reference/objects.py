@@ -114,13 +114,13 @@ def plant(kit: Kit, b: Builder, size: Size) -> Mesh:
             rise = np.arccos(1 - 2 * share)
             spread = r * 0.8 * np.sin(rise)
             at = (spread * np.sin(a), h * 0.72 + (h * 0.24) * np.cos(rise), spread * np.cos(a))
-            _leaf(b, green, at, turn, 0.2 + 0.1 * (i % 3), 0.075, kit.uniform(-20, 50), 0.4)
+            add_leaf(b, green, at, turn, 0.2 + 0.1 * (i % 3), 0.075, kit.uniform(-20, 50), 0.4)
         elif style == "sword":
             length = (h - pot_h) * kit.uniform(0.6, 1.0)
             at = (0.4 * pr * np.sin(a) * share, pot_h - 0.02, 0.4 * pr * np.cos(a) * share)
-            _leaf(b, green, at, turn, length, 0.035, 90 - 24 * share, 0.1)
+            add_leaf(b, green, at, turn, length, 0.035, 90 - 24 * share, 0.1)
         elif style == "fern":
-            _leaf(
+            add_leaf(
                 b,
                 green,
                 (0, pot_h - 0.02, 0),
@@ -140,7 +140,7 @@ def plant(kit: Kit, b: Builder, size: Size) -> Mesh:
                 green,
                 sides=4,
             )
-            _leaf(b, green, at, turn, r * 0.62, r * 0.24, 25 - 20 * share, 0.9)
+            add_leaf(b, green, at, turn, r * 0.62, r * 0.24, 25 - 20 * share, 0.9)
     mesh = b.mesh(two_sided=True)
     # Leaves are thrown by angle; drawing the few that leave the footprint in keeps the place free.
     points = mesh.vertices.copy()
@@ -151,7 +151,7 @@ def plant(kit: Kit, b: Builder, size: Size) -> Mesh:
     return mesh._replace(vertices=points)
 
 
-def _leaf(
+def add_leaf(
     b: Builder,
     material: Material,
     at: tuple[float, float, float],

@@ -80,7 +80,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         textures=plan.textures,
         views=(),
         tags=tags,
-        exposure=0.74,
+        display=0.74,
     )
     return find_park_views(scene)
 

@@ -11,7 +11,7 @@ from worldenv.world import Unsupported
 from worldenv.worlds.reference.compile import kernel
 from worldenv.worlds.reference.scene import Instance, Mesh
 
-__all__ = ["Part", "make_part", "place"]
+__all__ = ["Part", "is_rigid", "make_part", "place", "smooth_normals", "turned"]
 
 CHART_SIDE, CHART_AREA = 0.14, 0.09
 """Flat faces get a light map when they reach this short side (metres) and area (square metres)."""
@@ -156,6 +156,28 @@ def place(points: NDArray[np.float32], pose: NDArray[np.float64]) -> NDArray[np.
     return np.ascontiguousarray(moved, dtype=np.float32)
 
 
+def is_rigid(pose: NDArray[np.float64]) -> bool:
+    """Return whether a pose (4, 4) only turns and moves."""
+    turn = pose[:3, :3]
+    return bool(abs(turn.T @ turn - np.eye(3)).max() < 1e-9)
+
+
+def turned(normals: NDArray[np.float64], pose: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return unit normals (n, 3) of an instance's own frame in the scene, after a pose (4, 4)."""
+    if is_rigid(pose):
+        return np.asarray(normals @ pose[:3, :3].T)
+    # Normals go by the inverse transpose: a flattened ball faces up more than a round one.
+    stretched = normals @ np.linalg.inv(pose[:3, :3])
+    return np.asarray(stretched / np.linalg.norm(stretched, axis=1, keepdims=True))
+
+
+def smooth_normals(vertices: NDArray[np.float32], faces: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return area-weighted unit vertex normals (n, 3) of a mesh."""
+    corner = vertices[faces].astype(np.float64)
+    cross = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    return _normals(vertices, faces, cross)
+
+
 def make_part(instance: Instance, mesh: Mesh) -> Part:
     """Return the arrays of one mesh of an instance.
 
@@ -204,13 +226,15 @@ def make_part(instance: Instance, mesh: Mesh) -> Part:
     facing, lit_from = smooth[used], np.arange(len(used))
     if mesh.smooth:
         at_vertices, facing, lit_from = _scraps(mesh.faces, used, at_vertices, facing)
-    back = instance.pose[:3, :3]
+    local = smooth @ instance.pose[:3, :3]
+    if not is_rigid(instance.pose):
+        local /= np.linalg.norm(local, axis=1, keepdims=True)
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     centre = (low.astype(np.float64) + high) / 2
     return Part(
         local=np.ascontiguousarray(mesh.vertices, np.float32),
         vertices=vertices,
-        normals=np.ascontiguousarray(smooth @ back, np.float32),
+        normals=np.ascontiguousarray(local, np.float32),
         uv=np.ascontiguousarray(mesh.uv, np.float32),
         faces=np.ascontiguousarray(mesh.faces, np.int32),
         face_material=np.ascontiguousarray(mesh.face_material, np.int32),

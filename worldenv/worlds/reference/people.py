@@ -213,6 +213,11 @@ def make_person(seed: int) -> Piece:
     return Piece(meshes[0], meshes[1], f"person/{seed}", textures)
 
 
+def wears_skirt(seed: int) -> bool:
+    """Return whether the person of that seed wears a skirt or a dress."""
+    return _dress(Kit((seed, 77)), load_body(seed % body_count()).traits).skirt > 0
+
+
 def same_body(first: str, second: str) -> bool:
     """Return whether two variants (``person/seed``) wear their clothes on the same body."""
     a, b = (int(v.rsplit("/", 1)[1]) for v in (first, second))

@@ -10,10 +10,17 @@ from numpy.typing import NDArray
 
 from worldenv.camera import intrinsics
 from worldenv.worlds.reference import raster
+from worldenv.worlds.reference.changing import (
+    Form,
+    make_dimmer,
+    make_form,
+    shades_of,
+    sphere_of,
+)
 from worldenv.worlds.reference.coarse import lend
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
-from worldenv.worlds.reference.parts import Part, place
+from worldenv.worlds.reference.parts import Part, place, smooth_normals, turned
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
 from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
 
@@ -22,6 +29,8 @@ __all__ = ["DETAILS", "Drawn", "Renderer"]
 DETAILS = ("auto", "full", "coarse")
 SMALL = 32.0
 """Below this projected radius, in pixels of a 256-pixel-wide frame, the coarse mesh is drawn."""
+UNLIT = 0.05
+"""How much of its glow a lamp shade keeps when its lamp is dark: it is seen by other light."""
 BRIGHTNESS = 0.62
 """Display-linear value of a white surface in the reference light, before the tone curve."""
 
@@ -72,17 +81,17 @@ class Renderer:
         self.size, self.fov, self.supersample = size, fov, supersample
         self.detail, self.threads = detail, threads
         self._lit = scene if isinstance(scene, Lit) else build_light(scene, threads, cache)
-        self._exposure = exposure(self._lit.scene)
+        self._exposure = self._lit.scene.exposure * exposure(self._lit.scene)
         # A small frame of coarse meshes never shows the finest mipmaps of most textures.
         small = detail == "coarse" and max(size) * supersample <= 128
         self._finest = 1 << (max(size) * supersample).bit_length() if small else 1 << (LEVELS - 1)
         self._pool = Pool(self._finest)
-        self._resolved: dict[tuple[int, int], tuple[Any, ...]] = {}
+        self._resolved: dict[tuple[int, int, bool], tuple[Any, ...]] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
         self._record = np.zeros(shape, np.int32)
-        self._probes: dict[tuple[int, bytes], NDArray[np.float32]] = {}
+        self._probes: dict[tuple[int, bytes], tuple[NDArray[np.float32], ...]] = {}
         self._assemble()
 
     @property
@@ -105,7 +114,7 @@ class Renderer:
     def show(self, lit: Lit) -> None:
         """Draw another lit scene from now on."""
         self._lit = lit
-        self._exposure = exposure(lit.scene)
+        self._exposure = lit.scene.exposure * exposure(lit.scene)
         self._probes.clear()
         self._assemble()
 
@@ -132,6 +141,8 @@ class Renderer:
                 "vertices uv light faces texture tint glows density chart frame layout map id"
             ).split()
         }
+        # Where an event dims lamps, the light without them is laid out beside.
+        unlit: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
         vertex = face = chart = texel = 0
         for instance in lit.scene.instances:
             levels = []
@@ -140,7 +151,12 @@ class Renderer:
                 mesh = meshes[k]
                 assert mesh is not None
                 levels.append(_Level(part, vertex, face))
-                light, light_map = self._light_of(instance.id, k)
+                light, light_map = self._light_of(lit, instance.id, k)
+                if lit.unlit is not None:
+                    for column, dark in zip(
+                        unlit, self._light_of(lit.unlit, instance.id, k), strict=True
+                    ):
+                        column.append(dark)
                 material = part.face_material
                 table = _materials(mesh, self._pool.number, self._exposure)
                 texture = table[0][material]
@@ -188,6 +204,10 @@ class Renderer:
             ENCODE,
         )
         self._face_id = joined["id"]
+        self._dimmer = None
+        if lit.unlit is not None:
+            self._dimmer = make_dimmer(self._geometry, unlit, self._face_id, lit.scene)
+        self._brightness = 1.0
         # A face that the near plane cuts becomes up to two triangles.
         records = 2 * face
         self._scratch = raster.Scratch(
@@ -204,28 +224,32 @@ class Renderer:
         instances = lit.scene.instances
         self._moving = [i for i in instances if i.moves]
         self._row = {instance.id: k for k, instance in enumerate(instances)}
-        self._extent = {}
+        self._forms: dict[int, Form] = {}
         for instance in self._moving:
-            local = lit.parts[instance.id][0].local
-            self._extent[instance.id] = (local.min(axis=0), local.max(axis=0))
-        self._placed: dict[int, bytes] = {}
+            part = lit.parts[instance.id][0]
+            self._forms[instance.id] = make_form(part.local, part.normals)
+        self._placed: dict[int, tuple[bytes, Form]] = {}
         self._table = np.array(
             [[_row_of(levels[k]) for k in (0, -1)] for levels in self._levels.values()], np.int64
         )
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
-            self._spheres[k] = _sphere(lit.parts[instance.id][0], instance.pose)
+            self._spheres[k] = sphere_of(lit.parts[instance.id][0].local, instance.pose)
 
-    def _light_of(self, instance: int, k: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _light_of(
+        self, lit: Lit, instance: int, k: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Return a part's light at vertices and texels, kept while what it was made of is."""
-        full, part = self._lit.parts[instance][0], self._lit.parts[instance][k]
-        direct, around = self._lit.direct[instance], self._lit.around[instance]
-        old = self._resolved.get((instance, k))
+        full, part = lit.parts[instance][0], lit.parts[instance][k]
+        direct, around = lit.direct[instance], lit.around[instance]
+        # A scene whose lamps are dimmed is also looked up without them.
+        key = (instance, k, lit is self._lit)
+        old = self._resolved.get(key)
         if old is None or old[0] is not direct or old[1] is not around:
             unit = UNIT / 2 if full.two_sided else UNIT
             light = np.asarray((direct + around) * unit, dtype=np.float32)
             old = (direct, around, *_resolve(part, light if k == 0 else lend(full, light, part)))
-            self._resolved[instance, k] = old
+            self._resolved[key] = old
         return old[2], old[3]
 
     def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
@@ -247,6 +271,7 @@ class Renderer:
             float(K[1, 2]) * ss,
             ss,
         )
+        self._dim(time)
         shades, shade_id = self._move(time)
         background = np.array(self.scene.background, np.float32)
         picture = raster.Picture(
@@ -269,32 +294,67 @@ class Renderer:
             return instance.pose
         return event.pose(time)
 
+    def _dim(self, time: float) -> None:
+        """Bring light and glow to the brightness of a time; nothing is done while that stays."""
+        event, dimmer = self.scene.event, self._dimmer
+        if dimmer is None or event is None or event.brightness is None:
+            return
+        share = float(event.brightness(time))
+        if share == self._brightness:
+            return
+        self._brightness = share
+        for light, dark, added in dimmer.light:
+            np.multiply(added, np.float32(share), out=light)
+            light += dark
+        self._geometry.tint[dimmer.faces] = dimmer.tint * np.float32(UNLIT + (1 - UNLIT) * share)
+        # What moves takes its light from probes, and has to take it anew.
+        self._placed.clear()
+
+    def _formed(self, instance: Instance, time: float) -> Form:
+        """Return the form of a moving instance at a time; the last one is kept."""
+        event, old = self.scene.event, self._forms[instance.id]
+        if event is None or event.shape is None or event.instance != instance.id:
+            return old
+        local = np.asarray(event.shape(time), np.float32)
+        if local is old.local or np.array_equal(local, old.local):
+            return old
+        normals = smooth_normals(local, self._levels[instance.id][0].part.faces)
+        form = make_form(local, normals.astype(np.float32))
+        self._forms[instance.id] = form
+        return form
+
     def _move(self, time: float) -> tuple[NDArray[np.float32], NDArray[np.uint16]]:
         """Put moving things where they are at ``time``; return the spheres of their shadows."""
         shades: list[NDArray[np.float64]] = []
         owners: list[int] = []
         for instance in self._moving:
             pose = self.pose_of(instance, time)
-            low, high = self._extent[instance.id]
-            balls = _shades(low, high, pose)
+            form = self._formed(instance, time)
+            balls = shades_of(form, pose)
             shades.append(balls)
             owners += [instance.id] * len(balls)
-            key = (instance.id, pose.tobytes())
-            if self._placed.get(instance.id) == key[1]:
+            state = (pose.tobytes(), form)
+            old = self._placed.get(instance.id)
+            if old is not None and old[0] == state[0] and old[1] is form:
                 continue
-            self._placed[instance.id] = key[1]
-            sphere = _sphere(self._levels[instance.id][0].part, pose)
+            self._placed[instance.id] = state
+            sphere = sphere_of(form.local, pose)
             self._spheres[self._row[instance.id]] = sphere
+            key = (instance.id, sphere[:3].tobytes())
             if key not in self._probes:
                 if len(self._probes) > 4096:
                     self._probes.clear()
-                self._probes[key] = probe(self._lit, sphere[:3])
-            axes = self._probes[key]
-            for level in self._levels[instance.id]:
+                lit = [self._lit] if self._lit.unlit is None else [self._lit, self._lit.unlit]
+                self._probes[key] = tuple(probe(one, sphere[:3]) for one in lit)
+            axes, *dark = self._probes[key]
+            if dark:
+                axes = dark[0] + np.float32(self._brightness) * (axes - dark[0])
+            for k, level in enumerate(self._levels[instance.id]):
                 part, first = level.part, level.first_vertex
                 rows = slice(first, first + len(part.vertices))
-                self._geometry.vertices[rows] = place(part.local, pose)
-                normals = part.normals.astype(np.float64) @ pose[:3, :3].T
+                local, flat = (part.local, part.normals) if k else (form.local, form.normals)
+                self._geometry.vertices[rows] = place(local, pose)
+                normals = turned(flat.astype(np.float64), pose)
                 square = normals**2
                 side = np.where(normals >= 0, np.arange(3), np.arange(3, 6))
                 self._geometry.light[rows] = (square[..., None] * axes[side]).sum(axis=1)
@@ -339,33 +399,6 @@ def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
         0,
         int(part.two_sided),
     )
-
-
-def _sphere(part: Part, pose: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.append(pose[:3, :3] @ part.centre + pose[:3, 3], part.radius * 1.0001 + 1e-6)
-
-
-def _shades(
-    low: NDArray[np.float32], high: NDArray[np.float32], pose: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return up to 8 spheres (centre, radius) along the longest side of a thing, shape (s, 4).
-
-    Args:
-        low: Least corner of the thing in its own frame, shape (3,).
-        high: Greatest corner.
-        pose: Where it is, shape (4, 4).
-    """
-    extent = (high - low).astype(np.float64)
-    axis = int(np.argmax(extent))
-    radius = float(np.sort(extent)[:2].mean()) / 2
-    if np.sort(extent)[0] < 0.25 * np.sort(extent)[1]:
-        # A sheet, such as a door, has no round shadow.
-        radius = float(extent.min()) / 2
-    radius = max(radius, 1e-3)
-    count = int(np.clip(round(float(extent[axis]) / (2 * radius)), 1, 8))
-    middle = np.tile((low.astype(np.float64) + high) / 2, (count, 1))
-    middle[:, axis] = low[axis] + extent[axis] * (np.arange(count) + 0.5) / count
-    return np.column_stack([middle @ pose[:3, :3].T + pose[:3, 3], np.full(count, radius)])
 
 
 def _resolve(

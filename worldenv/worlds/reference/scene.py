@@ -66,7 +66,7 @@ class Instance:
         category: What a detector would call it, e.g. ``chair``, ``person``, ``wall``.
         variant: Which of its kind, e.g. ``chair/oak/17``; another variant looks visibly different.
         mesh: In the instance's own frame: y up, standing on y = 0, facing +z.
-        pose: Instance to scene, shape (4, 4) float64.
+        pose: Instance to scene, shape (4, 4) float64; rigid, unless an event stretches the thing.
         coarse: A mesh of about a quarter of the triangles for far or small views.
         flat: Whether it is large flat surfaces (walls, floor, ceiling) that carry a light map.
         moves: Whether an event moves it; it then takes a contact shadow instead of built light.
@@ -115,9 +115,16 @@ class SceneEvent(NamedTuple):
         name: E.g. ``ball_rolls_off``.
         mechanism: E.g. ``moving``.
         instance: Id of the instance that changes.
-        pose: Time in seconds -> instance pose (4, 4).
-        progress: Time in seconds -> 0 (start) to 1 (final state).
+        pose: Time in seconds -> instance pose (4, 4): a turn, a stretch along the instance's own
+            axes, a place. A thing that shrinks or grows as a whole does so about its base.
+        progress: Time in seconds -> 0 (start) to 1 (final state); never falls.
         duration: Seconds until progress is 1.
+        shape: Time in seconds -> vertices (n, 3) float32 in the instance's own frame, for what
+            changes its form; None where the mesh stays as it is. Such an instance has no coarse
+            mesh.
+        lamps: Which of ``Scene.lamps`` the event dims.
+        brightness: Time in seconds -> share (0 to 1) of their light that these lamps give; what
+            glows of the instance follows. None where the light stays as it is.
     """
 
     name: str
@@ -126,6 +133,9 @@ class SceneEvent(NamedTuple):
     pose: Callable[[float], NDArray[np.float64]]
     progress: Callable[[float], float]
     duration: float
+    shape: Callable[[float], NDArray[np.float32]] | None = None
+    lamps: tuple[int, ...] = ()
+    brightness: Callable[[float], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +150,9 @@ class Scene:
         textures: Key -> square uint8 sRGB image (side a power of two).
         views: Places to start from, the default first.
         event: The change, None in a static scene.
-        exposure: Factor from light to display range; None takes it from lamps and ambient light,
+        tags: What else is to be known of it, as text.
+        exposure: Factor on the exposure that the lamps ask for; below 1 where it is evening.
+        display: Factor from light to display range; None takes it from lamps and ambient light,
             which must then hang over the scene.
     """
 
@@ -152,7 +164,8 @@ class Scene:
     views: tuple[View, ...]
     event: SceneEvent | None = None
     tags: dict[str, str] = field(default_factory=dict)
-    exposure: float | None = None
+    exposure: float = 1.0
+    display: float | None = None
 
     def instance(self, name_or_id: str | int) -> Instance:
         """Return an instance by name or id.
@@ -169,6 +182,15 @@ class Scene:
         """Return the scene as if that instance had never been there."""
         gone = self.instance(name_or_id)
         return replace(self, instances=tuple(i for i in self.instances if i.id != gone.id))
+
+    def with_dimmed(self, share: float) -> Scene:
+        """Return the scene with the event's lamps at a share (0 to 1) of their light."""
+        dimmed = () if self.event is None else self.event.lamps
+        lamps = list(self.lamps)
+        for k in dimmed:
+            r, g, b = lamps[k].radiance
+            lamps[k] = lamps[k]._replace(radiance=(share * r, share * g, share * b))
+        return replace(self, lamps=tuple(lamps))
 
     def with_instance(
         self, instance: Instance, textures: dict[str, NDArray[np.uint8]] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
@@ -78,8 +78,13 @@ WALKS: dict[str, Array] = {
 }
 
 
-def find_views(scene: Scene) -> Scene:
-    """Return the scene with its views: fixed ones for walks, found ones for targets."""
+def find_views(scene: Scene, more: Mapping[str, Array] | None = None) -> Scene:
+    """Return the scene with its views: fixed ones for walks, found ones for targets.
+
+    Args:
+        scene: Without views.
+        more: Name -> camera pose (4, 4) of further views, which come last.
+    """
     mirrored = scene.tags["mirrored"] == "True"
     things = [i for i in scene.instances if not i.flat]
     boxes = {i.name: box_of(i) for i in things}
@@ -140,6 +145,7 @@ def find_views(scene: Scene) -> Scene:
         facing = _face(thing, free, look)
         if facing is not None:
             views.append(facing)
+    views += [look(name, pose) for name, pose in (more or {}).items()]
     return replace(scene, views=tuple(views))
 
 

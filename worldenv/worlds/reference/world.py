@@ -131,7 +131,7 @@ class ReferenceWorld:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
         self._faults = check_faults(faults)
-        if isinstance(truth, str):
+        if isinstance(truth, str) or not isinstance(truth, Collection):
             raise Unsupported(f"truth must be a collection of names, got {truth!r}")
         for key in truth:
             _choice("truth", key, TRUTH)

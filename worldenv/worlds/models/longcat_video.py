@@ -12,14 +12,17 @@ from worldenv.world import Start, World, WorldSpec
 from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
-    fitted,
+    literal,
     one_rank,
     places,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import intrinsic_rows
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    chosen_options,
+    fit_image,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native
 from worldenv.worlds.models.text import SENTENCES, CaptionControl, nominal, twist_limit
 
@@ -30,14 +33,6 @@ SIZE = (832, 480)
 CLIP = 93
 OVERLAP = 13
 CHUNK = CLIP - OVERLAP
-# What the authors' demos forbid, word for word: the model was shown it.
-NEGATIVE = (
-    "Bright tones, overexposed, static, blurred details, subtitles, style, works, paintings, "
-    "images, static, overall gray, worst quality, low quality, JPEG compression residue, ugly, "
-    "incomplete, extra fingers, poorly drawn hands, poorly drawn faces, deformed, disfigured, "
-    "misshapen limbs, fused fingers, still picture, messy background, three legs, many people in "
-    "the background, walking backwards"
-)
 # 30 degrees and one metre a clip: slow, as a caption held for five seconds asks for.
 _QUANTUM = nominal(CHUNK, 30.0, 1.0)
 
@@ -74,7 +69,7 @@ MODEL = Model(
     quantum=_CONTROL.quantum,
     control="captions",
     options={"steps": 50, "guidance": 4.0, "distilled": False},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -94,13 +89,15 @@ class Continued(ModelWorld):
 
     Args:
         options: Options of the model that differ from its defaults.
-        load: Loads the official pipeline; called at the first reset.
+        load: Returns the official pipeline and the text that the official demo forbids; called at
+            the first reset.
     """
 
-    def __init__(self, options: Mapping[str, Any], load: Callable[[], Any]) -> None:
+    def __init__(self, options: Mapping[str, Any], load: Callable[[], tuple[Any, str]]) -> None:
         super().__init__(MODEL, options)
         self._load = load
         self._pipeline: Any = None
+        self._forbidden = ""
         self._generator: Any = None
         self._clip: np.ndarray | None = None
         self._scene: str | None = None
@@ -109,9 +106,9 @@ class Continued(ModelWorld):
         """Return the image that the first clip starts from."""
         import torch
 
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._pipeline is None:
-            self._pipeline = self._load()
+            self._pipeline, self._forbidden = self._load()
         # One generator runs through all clips, as in the authors' demo.
         self._generator = torch.Generator(device=self._pipeline.device)
         self._generator.manual_seed(seed)
@@ -128,7 +125,7 @@ class Continued(ModelWorld):
         chosen = settings(self.options)
         shared = {
             "prompt": SENTENCES.prompt(native["captions"][-1], self._scene),
-            "negative_prompt": None if chosen["distilled"] else NEGATIVE,
+            "negative_prompt": None if chosen["distilled"] else self._forbidden,
             "resolution": "480p",
             "num_frames": CLIP,
             "num_inference_steps": chosen["steps"],
@@ -150,7 +147,13 @@ class Continued(ModelWorld):
                 **shared,
             )[0]
         frames = (np.asarray(made) * 255).astype(np.uint8)
-        self._clip = np.stack([fitted(frame, self.spec.size) for frame in frames])
+        # The official pipeline may round the size; its own demo resizes as here.
+        self._clip = np.stack(
+            [
+                np.asarray(Image.fromarray(frame).resize(self.spec.size, Image.Resampling.BICUBIC))
+                for frame in frames
+            ]
+        )
         return self._clip[known : known + len(poses)], None
 
     def close(self) -> None:
@@ -167,11 +170,11 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         weights: Folder with ``LongCat-Video``.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
     chosen = settings(options)
 
-    def load() -> Any:
+    def load() -> tuple[Any, str]:
         folder = weights_file(weights, "LongCat-Video")
         enter(repo, weights)
         one_rank()
@@ -206,6 +209,6 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
             pipeline.dit.load_lora(lora, "cfg_step_lora")
             pipeline.dit.enable_loras(["cfg_step_lora"])
         pipeline.to("cuda" if torch.cuda.is_available() else "cpu")
-        return pipeline
+        return pipeline, literal(f"{repo}/run_demo_interactive_video.py", "negative_prompt")
 
     return Continued(options, load)

@@ -78,7 +78,7 @@ MODEL = Model(
         "size": SIZE,
     },
     specify=specify,
-    local="worldenv.worlds.diffusion.skyreels:make_local",
+    local="worldenv.worlds.diffusion.skyreels_v2:make_local",
     verified="whole episodes with tiny random weights; the released weights have not been run",
 )
 

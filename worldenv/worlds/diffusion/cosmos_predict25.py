@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from worldenv.world import WeightsNotFound, World
 from worldenv.worlds.diffusion.world import Clip, DiffusionWorld, to_tensor
-from worldenv.worlds.models.cosmos import CLIP, MODEL, OVERLAP
+from worldenv.worlds.models.cosmos_predict25 import CLIP, MODEL, OVERLAP
 from worldenv.worlds.models.model import Native
 from worldenv.worlds.models.text import SENTENCES
 
@@ -86,5 +86,5 @@ def guardrail() -> Any:
 
 
 def make_local(**options: Any) -> World:
-    """Return CosmosPredict25-v0; options as in ``worldenv.worlds.models.cosmos.MODEL``."""
+    """Return CosmosPredict25-v0; options as in its ``MODEL``."""
     return CosmosWorld(MODEL, options)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worldenv.world import World
 from worldenv.worlds.diffusion.world import Clip, DiffusionWorld
 from worldenv.worlds.models.model import Native
-from worldenv.worlds.models.skyreels import CLIP, MODEL, OVERLAP
+from worldenv.worlds.models.skyreels_v2 import CLIP, MODEL, OVERLAP
 from worldenv.worlds.models.text import SENTENCES
 
 __all__ = ["SkyReelsWorld", "make_local"]
@@ -91,5 +91,5 @@ class SkyReelsWorld(DiffusionWorld):
 
 
 def make_local(**options: Any) -> World:
-    """Return SkyReelsV2-v0; options as in ``worldenv.worlds.models.skyreels.MODEL``."""
+    """Return SkyReelsV2-v0; options as in ``worldenv.worlds.models.skyreels_v2.MODEL``."""
     return SkyReelsWorld(MODEL, options)

@@ -14,13 +14,16 @@ from worldenv.worlds.models import open_model
 from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
+    literal,
     places,
-    seed_all,
-    settle,
-    start_image,
     weights_file,
 )
 from worldenv.worlds.models.control import Keys, intrinsic_rows
+from worldenv.worlds.models.driving import (
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 from worldenv.worlds.models.text import nominal, twist_limit
 
@@ -31,14 +34,6 @@ SIZE = (896, 448)
 CHUNK = 80
 GROUP = 4
 """Frames of one latent, over which the model pools its ids."""
-NEGATIVE = (
-    "many cars, crowds, Vivid hues, overexposed, static, blurry details, subtitles, style, work, "
-    "artwork, image, still, overall grayish, worst quality, low quality, JPEG compression "
-    "artifacts, ugly, incomplete, extra fingers, poorly drawn hands, poorly drawn faces, deformed, "
-    "disfigured, deformed limbs, fused fingers, motionless image, cluttered background, three "
-    "legs, crowded background, walking backwards."
-)
-"""What the authors' script forbids, word for word: the model was shown it."""
 # The model knows directions, not speeds: half a degree and a sixtieth of a metre a frame, 15
 # degrees and half a metre a second.
 _DEGREES, _METRES = 0.5, 1 / 60
@@ -125,7 +120,7 @@ MODEL = Model(
     options={"steps": 30, "guidance": 5.0, "shift": 7.0, "history": 0},
     # The model compresses all frames it is given; fewer are the only way to make it forget.
     context={"full": {"history": 0}, "sliding": {"history": 81}},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified="its step equals the official script on a toy network; never run with its weights",
 )
 
 
@@ -142,7 +137,8 @@ class Chunks(ModelWorld):
 
     Args:
         options: Options of the model that differ from its defaults.
-        load: Returns the official autoencoder, text encoder, scheduler and transformer.
+        load: Returns the official autoencoder, text encoder, scheduler, transformer, and the text
+            that the official script forbids.
     """
 
     def __init__(self, options: Mapping[str, Any], load: Callable[[], Any]) -> None:
@@ -156,12 +152,12 @@ class Chunks(ModelWorld):
         """Return the image that the walk starts from."""
         import torch
 
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._parts is None:
             self._parts = self._load()
         seed_all(seed)
         self._scene = start.prompt
-        pixels = torch.from_numpy(image).permute(2, 0, 1)[None, :, None]
+        pixels = torch.tensor(image).permute(2, 0, 1)[None, :, None]
         self._video = (pixels / 255 - 0.5) * 2
         return image[None], None
 
@@ -171,7 +167,7 @@ class Chunks(ModelWorld):
 
         if prompt is not None:
             self._scene = prompt
-        vae, text, scheduler, transformer = self._parts
+        vae, text, scheduler, transformer, forbidden = self._parts
         chosen = {**MODEL.options, **self.options}
         device = next(transformer.parameters()).device
         # The ids of the chunk begin with that of the last frame there is.
@@ -194,7 +190,7 @@ class Chunks(ModelWorld):
                 z_size=torch.Size(size),
                 prompts=[self._scene or ""],
                 guidance_scale=chosen["guidance"],
-                negative_prompts=[NEGATIVE],
+                negative_prompts=[forbidden],
                 device=device,
                 additional_args={"image_cond": latents, **ids},
             )
@@ -217,7 +213,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         options: Options of ``MODEL``.
     """
     repo, weights = places(repo, weights)
-    chosen = settle(MODEL, options)
+    chosen = chosen_options(MODEL, options)
 
     def load() -> Any:
         enter(repo, weights)
@@ -251,6 +247,7 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
         for name in ("pos_embed_temporal", "pos_embed"):
             state.pop(name, None)
         transformer.load_state_dict(state, strict=False)
-        return vae, text, scheduler, transformer.eval().to(device)
+        forbidden = literal(f"{repo}/scripts/infworld_inference.py", "NEGATIVE_PROMPT")
+        return vae, text, scheduler, transformer.eval().to(device), forbidden
 
     return Chunks(options, load)

@@ -18,11 +18,14 @@ from worldenv.worlds.models.adapter import (
     enter,
     frames_of,
     places,
-    seed_all,
-    settle,
-    start_image,
 )
 from worldenv.worlds.models.control import intrinsic_rows, inverse
+from worldenv.worlds.models.driving import (
+    RECORDED,
+    chosen_options,
+    fit_image,
+    seed_all,
+)
 from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
@@ -45,7 +48,8 @@ SPEC = WorldSpec(
     quantum={"YAW_LEFT": 1.0, "YAW_RIGHT": 1.0, "PITCH_UP": 1.0, "PITCH_DOWN": 1.0},
     image_start=True,
     prompt="chunk",
-    pose_exactness="exact",
+    # A metre is a unit of the depth that the model estimates.
+    pose_exactness="calibrated",
     state="native",
     # Atomic additions of the rasterizer and of the training of Gaussians keep no order.
     deterministic=False,
@@ -90,7 +94,7 @@ MODEL = Model(
     decode=decode,
     quantum=Quantum(),
     options={"uncovered": 0.2, "generate": True},
-    verified="its adapter on a stand-in of the official package; never run with its weights",
+    verified=RECORDED,
 )
 
 
@@ -125,13 +129,16 @@ class Gaussians(ModelWorld):
         self._thread: threading.Thread | None = None
         self._idle = threading.Event()
         self._stop = threading.Event()
+        self._lock = threading.Lock()
+        # The view that is to be outpainted, until the official loop takes it.
+        self._wanted: list[float] | None = None
         self._error: BaseException | None = None
         self._folder: Any = None
         self._scene: str | None = None
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
         """Return the image, once a scene of Gaussians has been made of it."""
-        image = start_image(start, self.spec)
+        image = fit_image(start, self.model)
         if self._official is None:
             self._official, self._config = self._load()
         self._end()
@@ -155,7 +162,8 @@ class Gaussians(ModelWorld):
         official.load_example_yaml = lambda *_: example
         official.keep_rendering = True
         official.time = _Clock(official.time, self._wait)
-        config = {**self._config, "example_name": name, "seed": seed}
+        # The official code seeds numpy too, which takes no larger ones.
+        config = {**self._config, "example_name": name, "seed": seed % 2**32}
         config["runs_dir"] = os.path.join(self._folder.name, "run")
         self._idle.clear()
         self._thread = threading.Thread(target=self._run, args=(config,), daemon=True)
@@ -179,9 +187,9 @@ class Gaussians(ModelWorld):
                 seen = self._render(view)
             uncovered = float((seen["final_opacity"] < 0.6).float().mean())
             if chosen["generate"] and uncovered > chosen["uncovered"]:
-                self._idle.clear()
-                official.view_matrix = view
-                official.keep_rendering = False
+                with self._lock:
+                    self._idle.clear()
+                    self._wanted = view
                 self._await()
                 with torch.no_grad():
                     seen = self._render(view)
@@ -219,8 +227,15 @@ class Gaussians(ModelWorld):
         if self._stop.is_set():
             raise _Ended
         # Only the wait for the next scene sleeps for a twentieth of a second.
-        if seconds == 0.05 and self._official.keep_rendering:
-            self._idle.set()
+        if seconds != 0.05:
+            return
+        with self._lock:
+            view, self._wanted = self._wanted, None
+            if view is None:
+                self._idle.set()
+            else:
+                self._official.view_matrix = view
+                self._official.keep_rendering = False
 
     def _await(self) -> None:
         """Wait until the official loop waits.
@@ -238,7 +253,7 @@ class Gaussians(ModelWorld):
             self._thread.join()
             self._thread = None
         self._stop.clear()
-        self._error = None
+        self._wanted = self._error = None
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None
@@ -274,11 +289,13 @@ def official(*, repo: str, weights: str, **options: Any) -> World:
             official code names; it also keeps sky images there.
         options: Options of ``MODEL``.
     """
-    settle(MODEL, options)
+    chosen_options(MODEL, options)
     repo, weights = places(repo, weights)
 
     def load() -> tuple[Any, dict[str, Any]]:
         enter(repo, weights)
+        # The official code reads it when it is imported; nothing that is used here needs it.
+        os.environ.setdefault("OPENAI_API_KEY", "unused")
         import run
         from omegaconf import OmegaConf
 
