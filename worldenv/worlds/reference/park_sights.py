@@ -24,8 +24,11 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Round or eight-sided basin with a jet, tiers of bowls or a ball."""
     w, h, d = size
     r = min(w, d) / 2
-    rock, water = draw_rock(kit), kit.material("water", kit.pick(["#4f7482", "#5a8a94", "#466a7a"]))
-    foam = kit.material("water", "#c4dbe4", "#f4f8fa")
+    rock, water = (
+        draw_rock(kit),
+        kit.material("ripples", kit.pick(["#4f7482", "#5a8a94", "#466a7a"])),
+    )
+    foam = kit.material("ripples", "#c4dbe4", "#f4f8fa")
     sides = int(kit.pick(["8", "24", "24"]))
     rim = 0.48
     b.lathe(
