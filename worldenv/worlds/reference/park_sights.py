@@ -220,7 +220,7 @@ def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
     w, h, d = size
     own = season_of(kit)
     water = kit.material(
-        "water", kit.pick(["#3f6470", "#4a7464", "#557a8a"]), kit.pick(["#a8c8d8", "#b9d0c8"])
+        "ripples", kit.pick(["#3f6470", "#4a7464", "#557a8a"]), kit.pick(["#a8c8d8", "#b9d0c8"])
     )
     phase = kit.rng.uniform(0, 6.28, 3)
 
