@@ -32,6 +32,8 @@ WORDS = {
     "skin": ("#c99b76",),
     "face": ("#c99b76", "#221100", "#aa5544", "beard"),
     "eye": ("#335577",),
+    "ice": ("#bfe0ee",),
+    "water": ("#4f7482",),
     "hair": ("#332211", "curly"),
 }
 TILING = ("plaster", "wallpaper", "brick", "planks", "parquet", "tiles", "fabric", "metal")

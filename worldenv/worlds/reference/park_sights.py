@@ -24,8 +24,11 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Round or eight-sided basin with a jet, tiers of bowls or a ball."""
     w, h, d = size
     r = min(w, d) / 2
-    rock, water = draw_rock(kit), kit.material("water", kit.pick(["#4f7482", "#5a8a94", "#466a7a"]))
-    foam = kit.material("water", "#c4dbe4", "#f4f8fa")
+    rock, water = (
+        draw_rock(kit),
+        kit.material("ripples", kit.pick(["#4f7482", "#5a8a94", "#466a7a"])),
+    )
+    foam = kit.material("ripples", "#c4dbe4", "#f4f8fa")
     sides = int(kit.pick(["8", "24", "24"]))
     rim = 0.48
     b.lathe(
@@ -217,7 +220,7 @@ def pond(kit: Kit, b: Builder, size: Size) -> Mesh:
     w, h, d = size
     own = season_of(kit)
     water = kit.material(
-        "water", kit.pick(["#3f6470", "#4a7464", "#557a8a"]), kit.pick(["#a8c8d8", "#b9d0c8"])
+        "ripples", kit.pick(["#3f6470", "#4a7464", "#557a8a"]), kit.pick(["#a8c8d8", "#b9d0c8"])
     )
     phase = kit.rng.uniform(0, 6.28, 3)
 

@@ -238,7 +238,7 @@ def blooms(
 
 
 @painter
-def water(rng: np.random.Generator, tone: str = "#4f7482", glint: str = "#b9d4e0") -> Image:
+def ripples(rng: np.random.Generator, tone: str = "#4f7482", glint: str = "#b9d4e0") -> Image:
     """Calm water under a sky: slow ripples and a few glints."""
     slow = fractal(rng, 256, 4, 3)
     fine = 0.5 + 0.5 * np.sin((noise(rng, 256, 5, 11) + 0.5 * noise(rng, 256, 9, 23)) * 22)
