@@ -101,6 +101,15 @@ def test_what_cannot_be_sent_is_said_before_it_is_sent(server, prompt, seed, wor
         remote.reset(Start(prompt=prompt), seed=seed)
 
 
+@pytest.mark.parametrize("poses", [None, "x", np.eye(4), np.zeros((0, 4, 4))])
+def test_poses_of_another_shape_are_refused(server, poses):
+    with closing(RemoteWorld(server)) as remote:
+        remote.reset(Start(), seed=0)
+        with pytest.raises(Unsupported, match=r"poses \(n, 4, 4\)"):
+            remote.step(poses)
+        remote.step(POSES[1:2])
+
+
 def test_snapshots_are_there_where_the_world_has_them(server, tmp_path):
     with closing(RemoteWorld(server)) as remote:
         walked(remote)

@@ -87,6 +87,8 @@ def export(file: str | Path, adapter: str = "") -> Path:
         place, separator, factory = adapter, ":", "make"
     if adapter and (not separator or not re.fullmatch(r"[A-Za-z_]\w*", factory)):
         raise Unsupported(f"--adapter {adapter!r} is neither module:factory nor file.py:factory")
+    if place.endswith(".py") and not Path(place).is_file():
+        raise Unsupported(f"there is no file {place!r} to pack; --adapter names the world's file")
     target = Path(file)
     draft = target.with_name(f".{target.name}.{os.getpid()}")
     try:

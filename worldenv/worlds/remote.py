@@ -222,7 +222,14 @@ class RemoteWorld:
         if self._line is None or not self._open:
             raise GenerationFailed("there is no running episode on a server; call reset first")
         _check_text(prompt)
-        asked = np.asarray(poses, dtype=np.float64)
+        try:
+            asked = np.asarray(poses, dtype=np.float64)
+        except (TypeError, ValueError):
+            asked = np.zeros(0)
+        if asked.ndim != 3 or asked.shape[1:] != (4, 4) or not len(asked):
+            raise Unsupported(
+                f"step takes poses (n, 4, 4), one for each new frame, got {np.shape(poses)}"
+            )
         fields = {"index": self._index, "prompt": prompt}
         return self._chunk(encode("step", fields, {"poses": asked}), self._index, len(asked))
 
