@@ -260,7 +260,7 @@ def test_every_packed_file_is_python_3_9_and_the_licences_are_there(tmp_path):
     for wrong in ("module", "module:", "x:y z", "file.py:"):
         with pytest.raises(Unsupported):
             export(tmp_path / "x.pyz", wrong)
-    with pytest.raises(Unsupported, match="no file .*none.py"):
+    with pytest.raises(Unsupported, match=r"no file .*none.py"):
         export(tmp_path / "x.pyz", str(tmp_path / "none.py"))
     with pytest.raises(WorldEnvError, match="cannot be written"):
         export(tmp_path / "none" / "x.pyz")
