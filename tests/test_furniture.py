@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from worldenv.worlds.reference import cabinetry, fixtures, objects, seats
+from worldenv.worlds.reference import cabinetry, fixtures, objects, props, seats
+from worldenv.worlds.reference.events import POT_SIZE
 from worldenv.worlds.reference.furniture import MAKERS, make
 from worldenv.worlds.reference.shapes import bounds
 
-assert cabinetry and fixtures and objects and seats
+assert cabinetry and fixtures and objects and props and seats
 
 SIZES = {
     "chair": (0.48, 0.95, 0.52),
@@ -35,6 +36,7 @@ SIZES = {
     "door": (0.86, 2.02, 0.04),
     "radiator": (1.0, 0.6, 0.14),
     "shelf": (0.9, 0.46, 0.22),
+    "pot": POT_SIZE,
 }
 
 
