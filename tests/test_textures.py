@@ -90,3 +90,13 @@ def test_another_process_draws_the_same():
         for h in (1, 2)
     }
     assert len(seen) == 1
+
+
+def test_a_painter_cannot_take_the_name_of_another():
+    def wood(rng):
+        return np.zeros((8, 8, 3))
+
+    kept = textures.PAINTERS["wood"]
+    with pytest.raises(ValueError, match="has a painter 'wood' already"):
+        textures.painter(wood)
+    assert textures.PAINTERS["wood"] is kept

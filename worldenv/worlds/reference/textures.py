@@ -22,7 +22,14 @@ PAINTERS: dict[str, Painter] = {}
 
 
 def painter(function: Painter) -> Painter:
-    """Register a texture painter: (rng, *words) -> image (n, n, 3) with values 0 to 1."""
+    """Register a texture painter: (rng, *words) -> image (n, n, 3) with values 0 to 1.
+
+    Raises:
+        ValueError: another module has a painter of that name, which would change its pictures.
+    """
+    known = PAINTERS.setdefault(function.__name__, function)
+    if known.__module__ != function.__module__:
+        raise ValueError(f"{known.__module__} has a painter {function.__name__!r} already")
     PAINTERS[function.__name__] = function
     return function
 
