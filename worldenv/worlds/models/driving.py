@@ -37,6 +37,7 @@ __all__ = [
     "TINY",
     "HeldRows",
     "Loop",
+    "LoopedWorld",
     "PlannedWorld",
     "at_repo",
     "chosen_options",
@@ -340,6 +341,50 @@ class Loop:
             pass
         except BaseException as error:
             self._made.put(error)
+
+
+class LoopedWorld(ModelWorld):
+    """A model asked by keyboard and mouse whose own interactive loop is stepped from outside.
+
+    Args:
+        model: The model.
+        repo: Checkout of the official repository.
+        weights: Folder of the weights.
+        options: Options of the model that differ from its defaults.
+    """
+
+    def __init__(self, model: Model, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
+        self.chosen = chosen_options(model, options)
+        super().__init__(model, options)
+        self._repo, self._weights = repo, weights
+        self._loop: Loop | None = None
+        self._made = 0
+
+    def play(self, run: Callable[[Loop], object]) -> None:
+        """Start a loop after frame 0; it waits for the first step."""
+        self._made = 1
+        self._loop = Loop(run)
+
+    def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
+        """Make the next chunk of keys."""
+        assert self._loop is not None
+        # The first chunk makes frame 0 too.
+        start = 0 if self._made == 1 else self._made
+        rows = slice(start, self._made + len(poses))
+        made = self._loop.step((native["mouse"][rows], native["keyboard"][rows]))
+        self._made += len(poses)
+        return made[-len(poses) :], None
+
+    def close(self) -> None:
+        """End the loop; the model stays until the process ends."""
+        super().close()
+        self.end()
+
+    def end(self) -> None:
+        """End the loop, if one runs."""
+        if self._loop is not None:
+            self._loop.close()
+            self._loop = None
 
 
 class HeldRows:

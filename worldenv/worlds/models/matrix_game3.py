@@ -31,15 +31,15 @@ from worldenv.worlds.models.driving import (
     TINY,
     HeldRows,
     Loop,
+    LoopedWorld,
     at_repo,
-    chosen_options,
     fit_image,
     found,
     official_module,
     seed_all,
 )
 from worldenv.worlds.models.matrix_game2 import DEGREES, KEYS, METRES, indices, rows
-from worldenv.worlds.models.model import Frames, Model, ModelWorld, Native, Quantum
+from worldenv.worlds.models.model import Frames, Model, Native, Quantum
 
 __all__ = ["MODEL", "compile", "decode", "make", "official"]
 
@@ -140,7 +140,7 @@ def make(**options: Any) -> World:
     return open_model(MODEL, options)
 
 
-class Official(ModelWorld):
+class Official(LoopedWorld):
     """Matrix-Game 3.0 through its interactive loop, which is stepped from outside.
 
     Its question for an action and its writing of a clip are answered here, so that every frame has
@@ -148,45 +148,20 @@ class Official(ModelWorld):
     """
 
     def __init__(self, repo: Path, weights: Path, options: Mapping[str, Any]) -> None:
-        self.chosen = chosen_options(MODEL, options)
-        super().__init__(MODEL, options)
-        self._repo, self._weights = repo, weights
+        super().__init__(MODEL, repo, weights, options)
         self._pipe: Any = None
-        self._loop: Loop | None = None
-        self._made = 0
 
     def begin(self, start: Start, seed: int, native: Native | None) -> Frames:
         """Return the conditioning image and start the loop, which waits for the first step."""
         image = fit_image(start, MODEL)
         folder = found(self._repo / "Matrix-Game-3", MODEL)
-        self._end()
+        self.end()
         with at_repo(folder):
             if self._pipe is None:
                 self._pipe = self._load()
         seed_all(seed)
-        self._made = 1
-        self._loop = Loop(lambda loop: self._run(loop, image, start.prompt or "", seed))
+        self.play(lambda loop: self._run(loop, image, start.prompt or "", seed))
         return image[None], None
-
-    def advance(self, native: Native, poses: np.ndarray, prompt: str | None) -> Frames:
-        """Make the next clip of keys."""
-        assert self._loop is not None
-        # The first clip makes frame 0 too.
-        start = 0 if self._made == 1 else self._made
-        rows = slice(start, self._made + len(poses))
-        made = self._loop.step((native["mouse"][rows], native["keyboard"][rows]))
-        self._made += len(poses)
-        return made[-len(poses) :], None
-
-    def close(self) -> None:
-        """End the loop; the model stays until the process ends."""
-        super().close()
-        self._end()
-
-    def _end(self) -> None:
-        if self._loop is not None:
-            self._loop.close()
-            self._loop = None
 
     def _arguments(self) -> SimpleNamespace:
         pruned = {"wan": None, "mg_lightvae": 0.5, "mg_lightvae_v2": 0.75}
