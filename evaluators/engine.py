@@ -142,21 +142,28 @@ class Engine:
         return sum(node.answer is not _MISSING for node in self._nodes.values())
 
     def _node(self, ask: Ask) -> _Node:
-        if ask in self._nodes:
-            return self._nodes[ask]
-        if ask.role == PIXELS or ask.role.startswith("truth:"):
-            node = _Node((), 0)
-            self._sources[ask.frames[0]].append(ask)
-            node.waiting = 1
-        else:
-            inputs = self._profile.backbone(ask.role).needs(ask)
-            rank = 1 + max((self._node(need).rank for need in inputs), default=0)
-            node = _Node(inputs, rank)
+        """Lay out an ask and everything it rests on, without recursion: chains may be long."""
+        pending: list[tuple[Ask, tuple[Ask, ...] | None]] = [(ask, None)]
+        while pending:
+            now, inputs = pending.pop()
+            if now in self._nodes:
+                continue
+            if now.role == PIXELS or now.role.startswith("truth:"):
+                node = self._nodes[now] = _Node((), 0)
+                self._sources[now.frames[0]].append(now)
+                node.waiting = 1
+                continue
+            if inputs is None:
+                inputs = self._profile.backbone(now.role).needs(now)
+                pending.append((now, inputs))
+                pending += [(need, None) for need in reversed(inputs) if need not in self._nodes]
+                continue
+            rank = 1 + max((self._nodes[need].rank for need in inputs), default=0)
+            self._nodes[now] = _Node(inputs, rank)
             for need in set(inputs):
-                self._nodes[need].wanted_by.append(ask)
+                self._nodes[need].wanted_by.append(now)
                 self._nodes[need].uses += 1
-        self._nodes[ask] = node
-        return node
+        return self._nodes[ask]
 
     def observe(self, chunk: Chunk) -> tuple[Score, ...]:
         """Take the next frames and return the Scores that became final with them.
@@ -404,7 +411,7 @@ def build_engine(
     )
     if K is None and spec is not None:
         K, K_exactness = spec.intrinsics(), spec.K_exactness
-    loaded = load_profile(profile, truth, K)
+    loaded = load_profile(profile, truth, K, len(path))
     measurements: list[Measurement] = []
     concluders: list[Callable[[Sequence[Score]], list[Score]]] = []
     context = Context(path, loaded, case, spec, K, K_exactness, seed)

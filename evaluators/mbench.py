@@ -15,7 +15,7 @@ from worldenv.evaluators.folds import Folds, folds, median_depth
 from worldenv.evaluators.mbench_tables import FAMILIES, family_scores, tabulate
 from worldenv.evaluators.metrics.appearance import centroid_consistency, lighting_consistency
 from worldenv.evaluators.metrics.checks import number
-from worldenv.evaluators.metrics.match import matched, verified
+from worldenv.evaluators.metrics.match import verified
 from worldenv.evaluators.metrics.motion import (
     epipolar_consistency,
     epipolar_error,
@@ -179,9 +179,7 @@ def _geometry(context: Context, fold: Folds, target: Target) -> Measurement:
             assert K is not None
             depth, pose = features[Ask("depth", (i,))], features[Ask("pose", (i,))]
             return warp_by_depth(source, depth, pose, features[Ask("pose", (j,))], K)
-        return warp_by_homography(
-            source, features[Ask("match", (i,))], features[Ask("match", (j,))]
-        )
+        return warp_by_homography(source, features[Ask("matches", (i, j))])
 
     def compute(features: Features) -> list[Outcome]:
         values: dict[str, float] = {}
@@ -212,7 +210,7 @@ def _geometry(context: Context, fold: Folds, target: Target) -> Measurement:
         if by_depth:
             asks |= dict.fromkeys([Ask("depth", (i,)), Ask("pose", (i,)), Ask("pose", (j,))])
         else:
-            asks |= dict.fromkeys([Ask("match", (i,)), Ask("match", (j,))])
+            asks[Ask("matches", (i, j))] = None
     return Measurement(_ID, slots, tuple(asks), compute)
 
 
@@ -221,7 +219,7 @@ def _two_views(context: Context, fold: Folds) -> list[Measurement]:
     slots = tuple(
         Slot(metric, "", None, 1, len(fold.straddling)) for metric in ("epipolar", "reprojection")
     )
-    missing = context.lacks("match", "pose", "depth")
+    missing = context.lacks("match", "matches", "pose", "depth")
     if missing is None and context.K is None:
         missing = "the camera intrinsics K are unknown"
     if missing is not None:
@@ -236,9 +234,7 @@ def _two_views(context: Context, fold: Folds) -> list[Measurement]:
         reprojection: dict[str, float] = {}
         few, kinds = 0, set()
         for i, j in fold.straddling:
-            a, b = features[Ask("match", (i,))], features[Ask("match", (j,))]
-            pairs = matched(a, b)
-            first, second = a.points[pairs[:, 0]], b.points[pairs[:, 1]]
+            first, second, _ = features[Ask("matches", (i, j))]
             kept = verified(first, second)
             if int(kept.sum()) < whole("mbench.min_matches"):
                 few += 1
@@ -277,8 +273,9 @@ def _two_views(context: Context, fold: Folds) -> list[Measurement]:
         return found
 
     frames = dict.fromkeys(f for pair in fold.straddling for f in pair)
-    asks = tuple(Ask(role, (f,)) for f in frames for role in ("match", "pose", "depth"))
-    return [Measurement(_ID, slots, asks, compute)]
+    asks = [Ask("matches", pair) for pair in fold.straddling]
+    asks += [Ask(role, (f,)) for f in frames for role in ("pose", "depth")]
+    return [Measurement(_ID, slots, tuple(asks), compute)]
 
 
 def _lighting(context: Context, fold: Folds) -> Measurement:

@@ -32,12 +32,30 @@ class Ask(NamedTuple):
         role: A source (``pixels``, ``truth:depth``), a role of the profile (``embed``) or a pair
             function (``psnr``).
         frames: One frame index, or two.
-        subject: What in the frame, e.g. the noun to segment; empty for the whole frame.
+        subject: What in the frame, e.g. the Thing to segment; empty for the whole frame.
     """
 
     role: str
     frames: tuple[int, ...]
     subject: Hashable = ""
+
+
+class Thing(NamedTuple):
+    """Subject of detect, segment and what rests on them: things of a noun, in a run of frames.
+
+    Attributes:
+        noun: What is looked for, e.g. ``red chair``; ``*`` for every object.
+        window: Frames, ascending, over which a thing keeps its track: a tracker follows it from
+            each to the next. Empty: every frame is looked at by itself.
+    """
+
+    noun: str
+    window: tuple[int, ...] = ()
+
+    def before(self, frame: int) -> int | None:
+        """Return the frame of the window before ``frame``, None for the first of it."""
+        place = self.window.index(frame) if frame in self.window else 0
+        return self.window[place - 1] if place else None
 
 
 def pixels(frame: int) -> Ask:
@@ -129,10 +147,15 @@ class Context:
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
 
-    def lacks(self, *roles: str) -> str | None:
-        """Return why one of the roles cannot be answered, None when all can."""
+    def lacks(self, *roles: str, noun: str = "") -> str | None:
+        """Return why one of the roles cannot be answered, None when all can.
+
+        Args:
+            roles: Roles or pair functions.
+            noun: What they would be asked for; some answer for people only.
+        """
         for role in roles:
-            reason = self.profile.lacks(role)
+            reason = self.profile.lacks(role, noun)
             if reason is not None:
                 return reason
         return None

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.evaluators.backbones.base import Backbone, Pairwise
+from worldenv.evaluators.backbones.base import Backbone, OfPair, Pairwise
+from worldenv.evaluators.backbones.device import device_name
 from worldenv.evaluators.plan import PIXELS, Ask, pixels
+from worldenv.evaluators.profiles import TABLE, Setting
 from worldenv.world import UnknownName
 
 ROLES = (
     "embed",
     "place",
+    "mutualvpr",
     "perceptual",
     "detect",
     "segment",
     "faces",
     "identity",
     "match",
+    "matches",
     "depth",
     "pose",
     "flow",
@@ -30,7 +35,7 @@ ROLES = (
     "aesthetic",
     "judge",
 )
-PROFILES = ("classic", "classic+truth")
+PROFILES = tuple(f"{name}{suffix}" for name in TABLE for suffix in ("", "+truth"))
 
 _NEEDS = {
     "depth": ("depth",),
@@ -49,6 +54,7 @@ class Profile:
 
     Attributes:
         name: E.g. ``classic+truth``.
+        device: Where its networks run.
     """
 
     def __init__(
@@ -56,6 +62,8 @@ class Profile:
         name: str,
         makers: Mapping[str, Callable[[], Backbone]],
         missing: Mapping[str, str] | None = None,
+        nouns: Mapping[str, tuple[str, ...]] | None = None,
+        device: str = "cpu",
     ) -> None:
         """Collect backbones.
 
@@ -63,16 +71,23 @@ class Profile:
             name: Name of the profile.
             makers: Role -> what makes its backbone.
             missing: Role -> why this source cannot have it.
+            nouns: Role -> the only nouns that it can answer for.
+            device: Where its networks run.
         """
         self.name = name
+        self.device = device
         self._makers = dict(makers)
         self._missing = dict(missing or {})
+        self._nouns = dict(nouns or {})
         self._made: dict[str, Backbone] = {}
 
-    def lacks(self, role: str) -> str | None:
-        """Return why the role cannot be answered, None when it can."""
+    def lacks(self, role: str, noun: str = "") -> str | None:
+        """Return why the role cannot be answered (for a noun), None when it can."""
         if role in self._makers:
-            return None
+            only = self._nouns.get(role, ())
+            if not noun or not only or noun in only:
+                return None
+            return f"role {role!r} of profile {self.name} knows {', '.join(only)} only, no {noun}"
         default = f"profile {self.name} has no backbone for role {role!r}"
         return self._missing.get(role, default)
 
@@ -102,51 +117,81 @@ class Profile:
 
 
 def load_profile(
-    name: str, truth: Collection[str] = (), K: NDArray[np.float64] | None = None
+    name: str,
+    truth: Collection[str] = (),
+    K: NDArray[np.float64] | None = None,
+    frames: int = 0,
 ) -> Profile:
     """Return a profile by name.
 
     Args:
-        name: ``classic`` or ``classic+truth``.
+        name: ``classic``, ``light``, ``open`` or ``paper``; with ``+truth``, roles that the source
+            knows the truth of are answered by it.
         truth: Truth keys that the source offers.
         K: Intrinsics in pixels of the frames, needed where truth is projected.
+        frames: Number of frames of the path.
 
     Raises:
         UnknownName: there is no such profile.
+        Unsupported: the chosen device is not there.
     """
     if name not in PROFILES:
         raise UnknownName("profile", name, PROFILES)
-    makers = _classic()
+    base, _, suffix = name.partition("+")
+    choices = TABLE[base]
+    networks = any(choice.modules or choice.weights for choice in choices.values())
+    setting = Setting(device_name() if networks else "cpu", frames, K)
+    makers = _functions()
     missing: dict[str, str] = {}
-    if name.endswith("+truth"):
-        from worldenv.evaluators.backbones import truth as answers
-        from worldenv.evaluators.events import TruthEvent
-
-        offered: dict[str, Callable[[], Any]] = {
-            "depth": lambda: answers.TruthSource("depth"),
-            "pose": lambda: answers.TruthSource("pose"),
-            "event": TruthEvent,
-            "detect": answers.TruthSegmenter,
-            "segment": answers.TruthSegmenter,
-        }
-        if K is not None:
-            intrinsics = np.asarray(K, np.float64)
-            offered["judge"] = lambda: answers.TruthJudge(intrinsics)
-            offered["view"] = lambda: answers.TruthView(intrinsics)
-        for role, keys in _NEEDS.items():
-            absent = [key for key in keys if key not in truth]
-            if absent:
-                missing[role] = (
-                    f"role {role!r} needs truth {', '.join(absent)}; the source has "
-                    + (", ".join(sorted(truth)) or "none")
-                )
-            elif role in _NEEDS_K and K is None:
-                missing[role] = f"role {role!r} needs the camera intrinsics K"
-            else:
-                makers[role] = offered[role]
+    nouns: dict[str, tuple[str, ...]] = {}
+    for role, choice in choices.items():
+        reason = choice.lacks(setting)
+        if reason is not None:
+            missing[role] = f"role {role!r} of profile {name}: {reason}"
+        else:
+            makers[role] = partial(choice.make, setting)
+            nouns[role] = choice.nouns
+    if suffix:
+        truthful, absent = _of_truth(truth, K)
+        makers |= truthful
+        nouns = {role: only for role, only in nouns.items() if role not in truthful}
+        missing = absent | missing
     if "segment" in makers:
         makers |= _of_regions(K)
-    return Profile(name, makers, missing)
+    return Profile(name, makers, missing, nouns, setting.device)
+
+
+def _of_truth(
+    truth: Collection[str], K: NDArray[np.float64] | None
+) -> tuple[dict[str, Callable[[], Backbone]], dict[str, str]]:
+    """Return what the source itself answers, and why it cannot answer the rest."""
+    from worldenv.evaluators.backbones import truth as answers
+    from worldenv.evaluators.events import TruthEvent
+
+    offered: dict[str, Callable[[], Any]] = {
+        "depth": lambda: answers.TruthSource("depth"),
+        "pose": lambda: answers.TruthSource("pose"),
+        "event": TruthEvent,
+        "detect": answers.TruthSegmenter,
+        "segment": answers.TruthSegmenter,
+    }
+    if K is not None:
+        intrinsics = np.asarray(K, np.float64)
+        offered["judge"] = lambda: answers.TruthJudge(intrinsics)
+        offered["view"] = lambda: answers.TruthView(intrinsics)
+    makers: dict[str, Callable[[], Backbone]] = {}
+    missing: dict[str, str] = {}
+    for role, keys in _NEEDS.items():
+        absent = [key for key in keys if key not in truth]
+        if absent:
+            missing[role] = f"role {role!r} needs truth {', '.join(absent)}; the source has " + (
+                ", ".join(sorted(truth)) or "none"
+            )
+        elif role in _NEEDS_K and K is None:
+            missing[role] = f"role {role!r} needs the camera intrinsics K"
+        else:
+            makers[role] = offered[role]
+    return makers, missing
 
 
 def _of_regions(K: NDArray[np.float64] | None) -> dict[str, Callable[[], Backbone]]:
@@ -167,10 +212,11 @@ def _of_regions(K: NDArray[np.float64] | None) -> dict[str, Callable[[], Backbon
     }
 
 
-def _classic() -> dict[str, Callable[[], Backbone]]:
+def _functions() -> dict[str, Callable[[], Backbone]]:
+    """Return what every profile answers: functions of pixels, and of two answers."""
     from worldenv.evaluators import metrics
-    from worldenv.evaluators.backbones.descriptor import Descriptor
-    from worldenv.evaluators.backbones.local import DisFlow, Light, Sift
+    from worldenv.evaluators.backbones.local import Light
+    from worldenv.evaluators.metrics.match import counted
 
     def frame_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
         return (pixels(frame),)
@@ -179,19 +225,12 @@ def _classic() -> dict[str, Callable[[], Backbone]]:
         """The subject of a similarity is the role whose vectors are compared."""
         return (Ask(str(ask.subject), (frame,)),)
 
-    def keypoints_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
-        return (Ask("match", (frame,)),)
-
     return {
-        "embed": Descriptor,
-        "place": lambda: Descriptor("place"),
-        "match": Sift,
-        "flow": DisFlow,
         "light": Light,
         "psnr": lambda: Pairwise("psnr", frame_of, metrics.psnr),
         "ssim": lambda: Pairwise("ssim", frame_of, metrics.ssim),
         "similarity": lambda: Pairwise("similarity", answer_of, metrics.cosine),
-        "correspondence": lambda: Pairwise("correspondence", keypoints_of, metrics.correspondence),
+        "correspondence": lambda: OfPair("correspondence", "matches", counted),
     }
 
 

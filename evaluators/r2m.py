@@ -63,12 +63,12 @@ _ASKS: dict[str, tuple[Callable[[int, int], Ask], tuple[str, ...]]] = {
     "ssim": (lambda i, j: Ask("ssim", (i, j)), ()),
     "lpips": (lambda i, j: Ask("perceptual", (i, j)), ("perceptual",)),
     "dino": (lambda i, j: Ask("similarity", (i, j), "embed"), ("embed",)),
-    "boq": (lambda i, j: Ask("similarity", (i, j), "boq"), ("boq",)),
+    "boq": (lambda i, j: Ask("similarity", (i, j), "place"), ("place",)),
     "mutualvpr": (lambda i, j: Ask("similarity", (i, j), "mutualvpr"), ("mutualvpr",)),
     "app_persist": (lambda i, j: Ask("persistence", (i, j)), ("segment", "embed")),
     "sem_persist": (lambda i, j: Ask("semantic", (i, j)), ("segment", "text")),
-    "feature_correspondence": (lambda i, j: Ask("correspondence", (i, j)), ("match",)),
-    "geometric_inlier": (lambda i, j: Ask("correspondence", (i, j)), ("match",)),
+    "feature_correspondence": (lambda i, j: Ask("correspondence", (i, j)), ("matches", "match")),
+    "geometric_inlier": (lambda i, j: Ask("correspondence", (i, j)), ("matches", "match")),
     "state": (lambda i, j: Ask("judge", (i, j)), ("judge",)),
 }
 

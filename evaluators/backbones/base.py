@@ -67,3 +67,31 @@ class Pairwise:
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Answer]:
         """Apply the function to every pair."""
         return [self._function(*values) for values in inputs]
+
+
+class OfPair:
+    """A pure function of another role's answer about the same pair, asked as ``(i, j)``."""
+
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def __init__(self, name: str, role: str, function: Callable[[Any], Answer]) -> None:
+        """Make it.
+
+        Args:
+            name: Name of the function.
+            role: The other role.
+            function: Its answer -> answer.
+        """
+        self.name = name
+        self._role = role
+        self._function = function
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the other role's ask of the pair."""
+        return (Ask(self._role, ask.frames, ask.subject),)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Answer]:
+        """Apply the function to every answer."""
+        return [self._function(value) for (value,) in inputs]

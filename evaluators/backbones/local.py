@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import whole
 from worldenv.evaluators.metrics.appearance import lab_mean
-from worldenv.evaluators.metrics.match import Keypoints
+from worldenv.evaluators.metrics.match import Keypoints, ratio_matches
 from worldenv.evaluators.plan import Ask, pixels
 
 
@@ -44,6 +44,23 @@ class Sift:
             return Keypoints(np.zeros((0, 2), np.float32), np.zeros((0, 128), np.float32))
         points = np.array([k.pt for k in found], np.float32).reshape(-1, 2)
         return Keypoints(points, np.asarray(descriptors, np.float32))
+
+
+class RatioMatcher:
+    """Answers ``matches``, asked as (i, j), by nearest descriptors that pass the ratio test."""
+
+    name = "ratio-test"
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the keypoints of both frames."""
+        return tuple(Ask("match", (frame,)) for frame in ask.frames)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Match every pair."""
+        return [ratio_matches(first, second) for first, second in inputs]
 
 
 class Light:

@@ -24,6 +24,21 @@ class Keypoints(NamedTuple):
     descriptors: NDArray[np.float32]
 
 
+class Matches(NamedTuple):
+    """What a matcher found between two frames; the answer of role ``matches``.
+
+    Attributes:
+        first: Matched points of the first frame, shape (m, 2) float32, pixels (x, y), the centre
+            of the top left pixel at (0, 0).
+        second: The same points in the second frame, shape (m, 2).
+        counts: Keypoints detected in the first and in the second frame.
+    """
+
+    first: NDArray[np.float32]
+    second: NDArray[np.float32]
+    counts: tuple[int, int]
+
+
 class Correspondence(NamedTuple):
     """What two sets of keypoints have in common.
 
@@ -84,11 +99,22 @@ def correspondence(a: Keypoints, b: Keypoints) -> Correspondence:
             raise InvalidInput("keypoints must be finite")
     if a.descriptors.shape[1] != b.descriptors.shape[1]:
         raise InvalidInput("the descriptors of both frames must have one length")
+    return counted(ratio_matches(a, b))
+
+
+def ratio_matches(a: Keypoints, b: Keypoints) -> Matches:
+    """Return the matches that pass the ratio test, one to one."""
     pairs = matched(a, b)
-    ratio = len(pairs) / max(min(len(a.points), len(b.points)), 1)
-    kept = verified(a.points[pairs[:, 0]], b.points[pairs[:, 1]])
-    inliers = int(np.count_nonzero(kept))
-    return Correspondence(ratio, inliers / len(pairs) if inliers else 0.0, len(pairs), inliers)
+    counts = (len(a.points), len(b.points))
+    return Matches(a.points[pairs[:, 0]], b.points[pairs[:, 1]], counts)
+
+
+def counted(matches: Matches) -> Correspondence:
+    """Return match ratio and RANSAC inlier ratio of what a matcher found; see correspondence."""
+    found = len(matches.first)
+    inliers = int(np.count_nonzero(verified(matches.first, matches.second)))
+    ratio = found / max(min(matches.counts), 1)
+    return Correspondence(ratio, inliers / found if inliers else 0.0, found, inliers)
 
 
 def verified(points_a: NDArray[np.float32], points_b: NDArray[np.float32]) -> NDArray[np.bool_]:

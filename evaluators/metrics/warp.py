@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.image import ssim_map
-from worldenv.evaluators.metrics.match import Keypoints, matched
+from worldenv.evaluators.metrics.match import Matches
 
 Floats = NDArray[np.float64]
 Frame = NDArray[np.uint8]
@@ -45,19 +45,16 @@ def warp_by_depth(
     return np.asarray(cv2.remap(source, *maps, cv2.INTER_LINEAR), np.uint8), valid
 
 
-def warp_by_homography(
-    source: Frame, target_points: Keypoints, source_points: Keypoints
-) -> tuple[Frame, NDArray[np.bool_]] | None:
-    """Return ``source`` under a RANSAC homography to the target view; None when there is none."""
-    pairs = matched(source_points, target_points)
-    if len(pairs) < whole("ransac.min_matches"):
+def warp_by_homography(source: Frame, matches: Matches) -> tuple[Frame, NDArray[np.bool_]] | None:
+    """Return ``source`` under a RANSAC homography to the target view; None when there is none.
+
+    Args:
+        source: Shape (height, width, 3).
+        matches: Between the target view (first) and the source (second).
+    """
+    if len(matches.first) < whole("ransac.min_matches"):
         return None
-    H, _ = cv2.findHomography(
-        source_points.points[pairs[:, 0]],
-        target_points.points[pairs[:, 1]],
-        cv2.RANSAC,
-        constant("ransac.pixels"),
-    )
+    H, _ = cv2.findHomography(matches.second, matches.first, cv2.RANSAC, constant("ransac.pixels"))
     if H is None or not np.isfinite(H).all():
         return None
     height, width = source.shape[:2]

@@ -1,0 +1,110 @@
+"""The profiles as data: which backbone answers which role, and what it needs to be made."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv import weights
+from worldenv.evaluators.backbones.base import Backbone
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a backbone may be made from.
+
+    Attributes:
+        device: ``cpu``, ``cuda`` or ``cuda:1``.
+        frames: Number of frames of the path.
+        K: Intrinsics in pixels of the frames, shape (3, 3), None when unknown.
+    """
+
+    device: str = "cpu"
+    frames: int = 0
+    K: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A backbone for a role.
+
+    It is made as ``Class(*located weights, **uses from the Setting, **options)``.
+
+    Attributes:
+        maker: ``module:Class`` below ``worldenv.evaluators.backbones``.
+        weights: Ids of ``worldenv.weights`` sets, handed over as ``Located``.
+        modules: Modules that must be importable.
+        extra: Extra of worldenv that brings them.
+        uses: Fields of Setting that the class takes as keywords.
+        nouns: The only nouns it can answer for; empty for any.
+        options: Further keywords.
+    """
+
+    maker: str
+    weights: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    extra: str = ""
+    uses: tuple[str, ...] = ()
+    nouns: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def lacks(self, setting: Setting) -> str | None:
+        """Return what is missing, with the command that brings it; None when nothing is."""
+        absent = [name for name in self.modules if find_spec(name) is None]
+        if absent:
+            return f"it needs {', '.join(absent)}; install by: pip install 'worldenv[{self.extra}]'"
+        for name in self.weights:
+            if weights.find(name) is None:
+                return weights.missing(name)
+        if "K" in self.uses and setting.K is None:
+            return "it needs the camera intrinsics K"
+        return None
+
+    def make(self, setting: Setting) -> Backbone:
+        """Make the backbone.
+
+        Raises:
+            WeightsNotFound: its weights are absent, damaged or of another network.
+        """
+        module, _, name = self.maker.partition(":")
+        maker = getattr(importlib.import_module(f"worldenv.evaluators.backbones.{module}"), name)
+        located = [weights.locate(name) for name in self.weights]
+        taken = {use: getattr(setting, use) for use in self.uses}
+        backbone: Backbone = maker(*located, **taken, **self.options)
+        return backbone
+
+
+_CLASSIC = {
+    "embed": Choice("descriptor:Descriptor"),
+    "match": Choice("local:Sift"),
+    "matches": Choice("local:RatioMatcher"),
+    "flow": Choice("local:DisFlow"),
+}
+
+_LIGHT: dict[str, Choice] = {
+    "flow": Choice("local:DisFlow"),
+}
+
+_OPEN: dict[str, Choice] = {}
+
+_PAPER: dict[str, Choice] = {}
+
+TABLE: dict[str, dict[str, Choice]] = {
+    "classic": _CLASSIC,
+    "light": _LIGHT,
+    "open": _OPEN,
+    "paper": _PAPER,
+}
+"""Profile -> role -> choice; a role that is not listed is ``unavailable`` there."""
+
+
+def weights_of(profile: str) -> tuple[str, ...]:
+    """Return the ids of the weights that a profile needs, each once, in order of roles."""
+    choices = TABLE[profile].values()
+    return tuple(dict.fromkeys(name for choice in choices for name in choice.weights))
