@@ -164,7 +164,6 @@ def _cosine(measured: Floats, predicted: Floats) -> float | None:
 
 def _readings(poses: Floats) -> Iterator[tuple[str, Callable[[], Floats]]]:
     """Yield other ways to read the poses, in words."""
-
     for axes, signs in _FLIPS.items():
         flip = np.diag([*signs, 1.0])
         for turned in (False, True):
