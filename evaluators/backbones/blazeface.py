@@ -55,9 +55,7 @@ class BlazeFace:
         self._least = least
         self._centres = anchors(_SIDE, _STRIDES)
         number = len(self._centres)
-        self._detector = LiteNet(
-            located, "detection.tflite", _SIDE, (number * _VALUES, number)
-        )
+        self._detector = LiteNet(located, "detection.tflite", _SIDE, (number * _VALUES, number))
         self._mesh = LiteNet(located, "mesh.tflite", _MESH_SIDE, (_MESH_POINTS * 3, 1))
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:

@@ -1,4 +1,4 @@
-"""Role identity, light: dlib's face descriptor, mapped to vectors whose cosine tells people apart."""
+"""Role identity, light: dlib's face descriptor as vectors whose cosine tells people apart."""
 
 from __future__ import annotations
 
@@ -108,9 +108,7 @@ def directions() -> NDArray[np.float64]:
     return np.concatenate(blocks) / SIGMA
 
 
-def lifted(
-    descriptor: NDArray[np.float64], turns: NDArray[np.float64]
-) -> NDArray[np.float32]:
+def lifted(descriptor: NDArray[np.float64], turns: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return the unit vector of a descriptor: cosines and sines of its products, (8192,)."""
     angles = turns @ descriptor
     return np.asarray(

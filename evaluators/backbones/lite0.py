@@ -72,8 +72,8 @@ class _Block(nn.Module):
         if self.widens:
             y = functional.relu6(self._bn0(self._expand_conv(y)))
         y = functional.relu6(self._bn1(self._depthwise_conv(y)))
-        y = self._bn2(self._project_conv(y))
-        return x + y if self.residual else y
+        narrow: torch.Tensor = self._bn2(self._project_conv(y))
+        return x + narrow if self.residual else narrow
 
 
 class Lite0Net(nn.Module):

@@ -6,7 +6,7 @@ import os
 import tempfile
 import weakref
 from collections.abc import Sequence
-from typing import Any, BinaryIO
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -36,6 +36,9 @@ DISK = 4 << 30
 
 class LpipsNet(nn.Module):
     """AlexNet's five convolutions and, for each, the weight of every channel."""
+
+    shift: torch.Tensor
+    scale: torch.Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,60 +76,84 @@ class LpipsNet(nn.Module):
         return total
 
 
-class Maps:
-    """The maps of one frame; they lie in memory, in the store's file, or are made again."""
+class Maps(NamedTuple):
+    """Where the maps of one frame are: in a slot of the store, or to be made again.
 
-    def __init__(self, frame: NDArray[np.uint8] | None, slot: int | None) -> None:
-        self.frame = frame
-        self.slot = slot
+    Attributes:
+        frame: The frame, where they are to be made again.
+        slot: What holds them, else None.
+    """
+
+    frame: NDArray[np.uint8] | None
+    slot: Slot | None
+
+
+class Slot:
+    """A place in the store's file, given back when it is forgotten."""
+
+    def __init__(self, store: _Store, place: int, shapes: tuple[tuple[int, ...], ...]) -> None:
+        self._store = store
+        self._place = place
+        self._shapes = shapes
+        weakref.finalize(self, store.free.append, place)
+
+    def read(self) -> list[NDArray[np.float32]]:
+        """Return the maps that were written."""
+        return self._store.read(self._place, self._shapes)
 
 
 class _Store:
-    """A temporary file of equal slots; a slot is free again when its Maps are forgotten.
+    """A temporary file of equal slots.
 
     The file has no name and goes with the process. What of it fits into spare memory stays there
     as the system's page cache, which gives way to whatever needs memory more.
+
+    Attributes:
+        free: Places that were given back.
     """
 
     def __init__(self, limit: int) -> None:
+        self.free: list[int] = []
         self._limit = limit
-        self._file: BinaryIO | None = None
-        self._free: list[int] = []
-        self._slots = 0
+        self._file: IO[bytes] | None = None
+        self._size = 0
+        self._places = 0
 
-    def put(self, maps: Sequence[NDArray[np.float32]]) -> int | None:
-        """Write maps and return their slot, None where there is no room."""
+    def write(self, maps: Sequence[NDArray[np.float32]]) -> Slot | None:
+        """Write contiguous maps, None where there is no room for them."""
         size = sum(part.nbytes for part in maps)
+        self._size = self._size or size
+        if size != self._size or not (self.free or (self._places + 1) * size <= self._limit):
+            return None
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="worldenv-lpips-", buffering=0)
-        if self._free:
-            slot = self._free.pop()
-        elif (self._slots + 1) * size <= self._limit:
-            slot, self._slots = self._slots, self._slots + 1
+        if self.free:
+            place = self.free.pop()
         else:
-            return None
+            place, self._places = self._places, self._places + 1
         try:
-            written = os.pwritev(self._file.fileno(), list(maps), slot * size)
+            parts = [part.data for part in maps]
+            written = os.pwritev(self._file.fileno(), parts, place * size)
         except OSError:
             written = 0
         if written != size:
-            # A full disk: the frame is kept instead, and the slot is tried again later.
-            self._free.append(slot)
+            # A full disk: the frame is kept instead, and the place is tried again later.
+            self.free.append(place)
             return None
-        return slot
+        return Slot(self, place, tuple(part.shape for part in maps))
 
-    def get(self, slot: int, shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float32]]:
-        """Read maps of the given shapes."""
+    def read(self, place: int, shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float32]]:
+        """Read the maps of a place.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
         assert self._file is not None
         maps = [np.empty(shape, np.float32) for shape in shapes]
-        size = sum(part.nbytes for part in maps)
-        if os.preadv(self._file.fileno(), maps, slot * size) != size:
+        parts = [part.data for part in maps]
+        if os.preadv(self._file.fileno(), parts, place * self._size) != self._size:
             raise OSError("the temporary file of LPIPS features is shorter than it was written")
         return maps
-
-    def forget(self, slot: int) -> None:
-        """Free a slot."""
-        self._free.append(slot)
 
 
 class Lpips:
@@ -162,7 +189,6 @@ class Lpips:
         self._net = LpipsNet()
         load_lpips(self._net, located)
         self._net.to(device).eval().requires_grad_(False)
-        self._shapes: list[tuple[int, ...]] = []
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame, or what is known of both frames of a pair."""
@@ -182,21 +208,14 @@ class Lpips:
             return self._net.distance(first, second)
 
     def _seen(self, frame: NDArray[np.uint8]) -> Maps:
-        maps = [part.cpu().numpy() for part in self._maps(frame)]
-        self._shapes = [part.shape for part in maps]
-        slot = self._store.put(maps)
-        if slot is None:
-            return Maps(frame, None)
-        seen = Maps(None, slot)
-        weakref.finalize(seen, self._store.forget, slot)
-        return seen
+        slot = self._store.write([part.cpu().numpy() for part in self._maps(frame)])
+        return Maps(frame if slot is None else None, slot)
 
     def _tensors(self, maps: Maps) -> list[torch.Tensor]:
-        if maps.frame is not None:
-            return self._maps(maps.frame)
-        assert maps.slot is not None
-        found = self._store.get(maps.slot, self._shapes)
-        return [torch.from_numpy(part).to(self._device) for part in found]
+        if maps.slot is not None:
+            return [torch.from_numpy(part).to(self._device) for part in maps.slot.read()]
+        assert maps.frame is not None
+        return self._maps(maps.frame)
 
     def _maps(self, frame: NDArray[np.uint8]) -> list[torch.Tensor]:
         image = torch.from_numpy(np.ascontiguousarray(frame.transpose(2, 0, 1)))[None]

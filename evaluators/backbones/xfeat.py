@@ -126,7 +126,7 @@ class XFeat:
         height, width = frame.shape[:2]
         sides = [max(side // _DIVISOR, 1) * _DIVISOR for side in (height, width)]
         with torch.inference_mode():
-            image = torch.from_numpy(np.ascontiguousarray(frame)).to(self._device)
+            image = torch.from_numpy(np.array(frame)).to(self._device)
             grey = image.float().mean(dim=2)[None, None] / 255
             grey = functional.interpolate(grey, sides, mode="bilinear", align_corners=False)
             features, chance, reliability = self._net(grey)
@@ -135,7 +135,8 @@ class XFeat:
             rows, columns = ((chance == highest) & (chance > _THRESHOLD))[0, 0].nonzero().T
             points = torch.stack([columns, rows], dim=1).float()
             # The release samples where the corners of the map are the corners of the image.
-            grid = (2 * points / torch.tensor([sides[1] - 1, sides[0] - 1]).to(points) - 1)[None, None]
+            last = torch.tensor([sides[1] - 1, sides[0] - 1]).to(points)
+            grid = (2 * points / last - 1)[None, None]
             sure = functional.grid_sample(reliability, grid, mode="bilinear", align_corners=False)
             score = chance[0, 0, rows, columns] * sure[0, 0, 0]
             order = torch.sort(score, descending=True, stable=True).indices[:KEYPOINTS]
@@ -153,17 +154,17 @@ class MutualMatcher:
     """Answers ``matches``, asked as (i, j): descriptors that are each other's nearest."""
 
     name = "mutual-nearest"
-    revision = "1"
-    checksum = ""
     batch = 1
 
-    def __init__(self, least: float = 0.82) -> None:
+    def __init__(self, located: Located, least: float = 0.82) -> None:
         """Make it.
 
         Args:
-            least: Smallest cosine of a match; 0.82 is what the release uses.
+            located: Weights of what describes the keypoints; they are not read.
+            least: Smallest cosine of a match; 0.82 is what XFeat's release uses.
         """
         self._least = least
+        self.checksum = located.checksum
         self.revision = f"cosine {least:g}; 1"
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
