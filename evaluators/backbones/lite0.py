@@ -10,16 +10,22 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
+from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from worldenv.evaluators.backbones.checkpoint import load_state
 from worldenv.evaluators.backbones.crops import crop, normalised, resized, squared
-from worldenv.evaluators.backbones.inference import batch_of, one_thread, ran
+from worldenv.evaluators.backbones.inference import batch_of, once, one_thread, ran
 from worldenv.evaluators.backbones.regions import Region
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
 
 SIDE = 224
+"""Pixels of the side that a frame is brought to, as the network was trained."""
+
+REGION_SIDE = 128
+"""Same of a region, which is seldom larger; half the work, and it tells things apart as well."""
+
 # Kernel, stride, expansion, channels, repeats of the stages; source: the EfficientNet-Lite release.
 _STAGES = (
     (3, 1, 1, 16, 1),
@@ -93,6 +99,21 @@ class Lite0Net(nn.Module):
         self._bn1 = _norm(_HEAD)
         self._fc = nn.Linear(_HEAD, _CLASSES)
 
+    def fold(self) -> None:
+        """Put every normalisation into the convolution before it: a third of the work is gone."""
+        pairs: list[tuple[nn.Module, str, str]] = [
+            (self, "_conv_stem", "_bn0"),
+            (self, "_conv_head", "_bn1"),
+        ]
+        for block in self._blocks:
+            pairs += [(block, "_depthwise_conv", "_bn1"), (block, "_project_conv", "_bn2")]
+            if block.widens:
+                pairs.append((block, "_expand_conv", "_bn0"))
+        for owner, conv, norm in pairs:
+            folded = fuse_conv_bn_eval(getattr(owner, conv), getattr(owner, norm))
+            setattr(owner, conv, folded.requires_grad_(False))
+            setattr(owner, norm, nn.Identity())
+
     def features(self, x: torch.Tensor) -> torch.Tensor:
         """Return the pooled features, shape (n, 1280)."""
         x = functional.relu6(self._bn0(self._conv_stem(x)))
@@ -122,12 +143,16 @@ class Lite0:
         Raises:
             DamagedWeights: the file is not of this network.
         """
-        self.revision = f"{located.revision}; rgb {SIDE} area, (x - 127) / 128; crop white; 1"
+        self.revision = (
+            f"{located.revision}; rgb {SIDE} area, (x - 127) / 128; "
+            f"regions on white, {REGION_SIDE}; 1"
+        )
         self.checksum = located.checksum
         self.batch = batch_of(device, 16)
         self._device = device
         self._net = Lite0Net()
         load_state(self._net, located, "lite0.safetensors", device=device)
+        self._net.fold()
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame, or its cutout where a subject is given."""
@@ -136,31 +161,32 @@ class Lite0:
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Embed every frame or its regions."""
-        chosen: list[list[Region]] = []
-        images: list[NDArray[np.uint8]] = []
-        least = constant("worldmembench.min_area")
-        for (value,) in inputs:
-            if isinstance(value, tuple):
-                frame, regions = value
-                chosen.append([region for region in regions if region.area >= least])
-                images += [squared(crop(frame, region.mask)) for region in chosen[-1]]
-            else:
-                chosen.append([])
-                images.append(value)
-        vectors = iter(self.vectors(images))
-        out: list[Any] = []
-        for (value,), regions in zip(inputs, chosen, strict=True):
-            if isinstance(value, tuple):
-                out.append({r.track: (r._replace(mask=r.mask[:0]), next(vectors)) for r in regions})
-            else:
-                out.append(next(vectors))
-        return out
+        whole = iter(self.vectors([v for (v,) in inputs if not isinstance(v, tuple)]))
 
-    def vectors(self, images: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.float32]]:
-        """Return the unit vector of every image (height, width, 3) uint8."""
+        def answer(k: int) -> Any:
+            value = inputs[k][0]
+            return self._regions(*value) if isinstance(value, tuple) else next(whole)
+
+        # Only regions can be spared: every frame of a batch was looked at already.
+        keys = [ask if ask.subject else (k, ask) for k, ask in enumerate(asks)]
+        return once(keys, answer)
+
+    def _regions(
+        self, frame: NDArray[np.uint8], regions: Sequence[Region]
+    ) -> dict[int, tuple[Region, NDArray[np.float32]]]:
+        least = constant("worldmembench.min_area")
+        large = [region for region in regions if region.area >= least]
+        crops = [squared(crop(frame, region.mask)) for region in large]
+        pairs = zip(large, self.vectors(crops, REGION_SIDE), strict=True)
+        return {r.track: (r._replace(mask=r.mask[:0]), vector) for r, vector in pairs}
+
+    def vectors(
+        self, images: Sequence[NDArray[np.uint8]], side: int = SIDE
+    ) -> list[NDArray[np.float32]]:
+        """Return the unit vector of every image (height, width, 3) uint8, brought to a side."""
         if not images:
             return []
-        small = [resized(image, SIDE, SIDE) for image in images]
+        small = [resized(image, side, side) for image in images]
         scaled = normalised(small, (127 / 255,) * 3, (128 / 255,) * 3)
         with one_thread():
             found = ran(self._net.features, scaled, self.batch, self._device)
