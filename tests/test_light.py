@@ -24,8 +24,13 @@ LIGHT = TABLE["light"]
 
 def needs(*roles):
     """Mark a test that runs backbones; without their weights it says which command brings them."""
-    reasons = [reason for role in roles if (reason := LIGHT[role].lacks(Setting()))]
-    skip = pytest.mark.skipif(bool(reasons), reason="; ".join(reasons))
+    reasons = {reason for role in roles if (reason := LIGHT[role].lacks(Setting()))}
+    short = (
+        "; ".join(sorted(reasons))
+        if len(roles) < 3
+        else ("pip install 'worldenv[light]', then: worldenv weights fetch light")
+    )
+    skip = pytest.mark.skipif(bool(reasons), reason=short)
     return lambda test: pytest.mark.weights(skip(test))
 
 

@@ -40,11 +40,17 @@ _STEM, _HEAD, _CLASSES = 32, 1280, 1000
 
 
 class _Same(nn.Conv2d):
-    """A convolution that pads as its training framework did: more at the end than at the start."""
+    """A convolution that pads as its training framework did: where it skips, more at the end."""
+
+    def __init__(self, inside: int, out: int, kernel: int, stride: int, groups: int = 1) -> None:
+        padding = kernel // 2 if stride == 1 else 0
+        super().__init__(inside, out, kernel, stride, padding, groups=groups, bias=False)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Pad so that the output is ceil(input / stride), then convolve."""
         kernel, stride = self.kernel_size[0], self.stride[0]
+        if stride == 1:
+            return super().forward(x)
         pad = []
         for size in (x.shape[3], x.shape[2]):
             total = max((-(-size // stride) - 1) * stride + kernel - size, 0)
@@ -66,7 +72,7 @@ class _Block(nn.Module):
         if self.widens:
             self._expand_conv = nn.Conv2d(narrow, wide, 1, bias=False)
             self._bn0 = _norm(wide)
-        self._depthwise_conv = _Same(wide, wide, kernel, stride, groups=wide, bias=False)
+        self._depthwise_conv = _Same(wide, wide, kernel, stride, wide)
         self._bn1 = _norm(wide)
         self._project_conv = nn.Conv2d(wide, out, 1, bias=False)
         self._bn2 = _norm(out)
@@ -87,7 +93,7 @@ class Lite0Net(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self._conv_stem = _Same(3, _STEM, 3, 2, bias=False)
+        self._conv_stem = _Same(3, _STEM, 3, 2)
         self._bn0 = _norm(_STEM)
         blocks, channels = [], _STEM
         for kernel, stride, expansion, out, repeats in _STAGES:
@@ -149,6 +155,8 @@ class Lite0:
         )
         self.checksum = located.checksum
         self.batch = batch_of(device, 16)
+        # Of images this small a few at once are cheaper, even with one that only fills up.
+        self._regions_batch = batch_of(device, 16, on_cpu=2)
         self._device = device
         self._net = Lite0Net()
         load_state(self._net, located, "lite0.safetensors", device=device)
@@ -177,11 +185,11 @@ class Lite0:
         least = constant("worldmembench.min_area")
         large = [region for region in regions if region.area >= least]
         crops = [squared(crop(frame, region.mask)) for region in large]
-        pairs = zip(large, self.vectors(crops, REGION_SIDE), strict=True)
+        pairs = zip(large, self.vectors(crops, REGION_SIDE, self._regions_batch), strict=True)
         return {r.track: (r._replace(mask=r.mask[:0]), vector) for r, vector in pairs}
 
     def vectors(
-        self, images: Sequence[NDArray[np.uint8]], side: int = SIDE
+        self, images: Sequence[NDArray[np.uint8]], side: int = SIDE, batch: int = 0
     ) -> list[NDArray[np.float32]]:
         """Return the unit vector of every image (height, width, 3) uint8, brought to a side."""
         if not images:
@@ -189,6 +197,6 @@ class Lite0:
         small = [resized(image, side, side) for image in images]
         scaled = normalised(small, (127 / 255,) * 3, (128 / 255,) * 3)
         with one_thread():
-            found = ran(self._net.features, scaled, self.batch, self._device)
+            found = ran(self._net.features, scaled, batch or self.batch, self._device)
         found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-6)
         return list(found.astype(np.float32))
