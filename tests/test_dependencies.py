@@ -16,6 +16,7 @@ SHELL = {
     "cli_judge",
     "cli_score",
     "cli_suites",
+    "cli_weights",
     "cli_worlds",
     "doctor",
     "offline",

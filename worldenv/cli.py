@@ -1,4 +1,4 @@
-"""The command line; ``cli_worlds``, ``cli_suites`` and ``cli_score`` hold some commands."""
+"""The command line; the commands of a subject stand in ``cli_<subject>``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_score, cli_suites, cli_worlds
+from worldenv import cli_score, cli_suites, cli_weights, cli_worlds
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
     console,
@@ -35,6 +35,7 @@ app = typer.Typer(
 cli_worlds.add_to(app)
 app.add_typer(cli_suites.suites, name="suites", invoke_without_command=True)
 app.command()(cli_score.score)
+cli_weights.add_to(app)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
