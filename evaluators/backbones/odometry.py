@@ -1,0 +1,139 @@
+"""Role pose without weights: corners followed from frame to frame, and the camera behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import cv2
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.odometry import Points, choose, learn, sight
+from worldenv.evaluators.plan import Ask, pixels
+
+Floats = NDArray[np.float64]
+Grey = NDArray[np.uint8]
+
+
+class Motion(NamedTuple):
+    """What is known after a frame; the answer of role ``odometry``.
+
+    Attributes:
+        grey: The frame in grey, shape (height, width).
+        pixels: Where the points are in it, shape (n, 2) float32, centres at whole numbers.
+        points: The same points in space.
+        pose: Camera-to-world, shape (4, 4), relative to frame 0, in units of the first depth.
+        lost: Frames so far in which too little could be followed: they repeat the pose before.
+    """
+
+    grey: Grey
+    pixels: NDArray[np.float32]
+    points: Points
+    pose: Floats
+    lost: int
+
+
+class Odometry:
+    """Answers ``odometry`` with the Motion up to a frame, from that of the frame before."""
+
+    name = "klt-odometry"
+    revision = f"1-opencv-{cv2.__version__}"
+    checksum = ""
+    batch = 1
+
+    def __init__(self, K: Floats) -> None:
+        """Take the intrinsics in pixels of the frames, shape (3, 3)."""
+        self._K = np.asarray(K, np.float64)
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the frame, and the motion up to the frame before it."""
+        (frame,) = ask.frames
+        before = (Ask("odometry", (frame - 1,)),) if frame else ()
+        return (pixels(frame), *before)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Follow every frame."""
+        return [self._follow(*values) for values in inputs]
+
+    def _follow(self, frame: NDArray[np.uint8], before: Motion | None = None) -> Motion:
+        grey = np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), np.uint8)
+        if before is None:
+            none = Points(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0)
+            return self._refill(start)
+        if np.array_equal(grey, before.grey):
+            return before
+        seen, kept = follow(before.grey, grey, before.pixels)
+        points = before.points.take(kept)
+        noise = constant("odometry.noise")
+        if len(points) < whole("odometry.least"):
+            lost = before._replace(grey=grey, pixels=seen[kept], points=points)
+            return self._refill(lost._replace(lost=before.lost + 1))
+        where = seen[kept].astype(np.float64) + 0.5
+        found, moved = choose(points, where, before.pose, self._K, noise)
+        points = learn(points, found) if moved else points
+        good = found.residual < constant("odometry.outlier") * noise
+        now = Motion(grey, seen[kept][good], points.take(good), found.pose, before.lost)
+        return self._refill(now)
+
+    def _refill(self, motion: Motion) -> Motion:
+        """Add corners where few points are left."""
+        most = whole("odometry.points")
+        if len(motion.pixels) > 0.7 * most:
+            return motion
+        apart = max(4.0, motion.grey.shape[1] / constant("odometry.apart"))
+        free = np.full(motion.grey.shape, 255, np.uint8)
+        for x, y in np.rint(motion.pixels).astype(int).tolist():
+            cv2.circle(free, (x, y), int(apart), 0, -1)
+        corners = cv2.goodFeaturesToTrack(
+            motion.grey, most - len(motion.pixels), 0.005, apart, mask=free
+        )
+        if corners is None:
+            return motion
+        new = np.asarray(corners, np.float32).reshape(-1, 2)
+        depth = motion.points.inverse
+        prior = float(np.median(depth)) if len(depth) else 1.0
+        fresh = sight(new.astype(np.float64) + 0.5, motion.pose, self._K, prior)
+        return motion._replace(
+            pixels=np.concatenate([motion.pixels, new]), points=motion.points.join(fresh)
+        )
+
+
+def follow(
+    before: Grey, now: Grey, at: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return where points went, shape (n, 2), and which came back when followed in reverse."""
+    if not len(at):
+        return at, np.zeros(0, np.bool_)
+    side = whole("odometry.window")
+    levels = max(1, int(np.log2(min(now.shape) / side)))
+    how = {"winSize": (side, side), "maxLevel": levels}
+    there, ok, _ = cv2.calcOpticalFlowPyrLK(before, now, at, None, **how)
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(now, before, there, at.copy(), **how, flags=cv2.OPTFLOW_USE_INITIAL_FLOW)
+    off = np.linalg.norm(back - at, axis=1)
+    inside = (there >= 1).all(1) & (there[:, 0] < now.shape[1] - 2) & (there[:, 1] < now.shape[0] - 2)
+    kept = (ok.ravel() == 1) & (returned.ravel() == 1) & (off < constant("odometry.reverse")) & inside
+    return np.asarray(there, np.float32), kept
+
+
+class OdometryPose:
+    """Answers ``pose`` with the camera-to-world pose of a frame, up to one scale a rollout."""
+
+    name = Odometry.name
+    revision = Odometry.revision
+    checksum = ""
+    batch = 1
+    scale_free = True
+
+    def __init__(self, K: Floats) -> None:
+        """Take the intrinsics, without which the role cannot be answered."""
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the motion up to the frame."""
+        return (Ask("odometry", ask.frames),)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Take the pose out of every motion."""
+        return [motion.pose for (motion,) in inputs]
