@@ -178,7 +178,7 @@ def fit(
 
 
 def choose(
-    points: Points, seen: Floats, pose: Floats, K: Floats, noise: float
+    points: Points, seen: Floats, pose: Floats, K: Floats, noise: float, moving: bool
 ) -> tuple[Fit, bool]:
     """Return the simplest motion that explains what is seen, and whether the camera moved.
 
@@ -191,12 +191,18 @@ def choose(
         pose: Pose of the frame before, shape (4, 4).
         K: Intrinsics, shape (3, 3).
         noise: Standard deviation of ``seen``, pixels.
+        moving: Whether the camera moved in the frame before; then less is enough.
     """
     turned = fit(points, seen, pose, K, moves=False, noise=noise)
     moved = fit(points, seen, turned.pose, K, moves=True, noise=noise)
-    if not _more(turned, moved):
+    gain = turned.cost - moved.cost
+    least = 0.0 if moving else constant("odometry.gain") * moved.cost
+    if gain < max(least, constant("odometry.least_gain")):
         return turned, False
     if not settled(points, moved, noise):
+        if not moving and float(np.median(turned.residual)) < constant("odometry.parallax"):
+            # Too little to tell a step aside from a look aside, and a wrong depth would stay.
+            return turned, False
         # Looking aside and stepping aside look alike: the best of several starts is taken.
         length = constant("odometry.start") / max(float(np.median(points.inverse)), 1e-3)
         for step in length * np.vstack([np.eye(3), -np.eye(3)]):
@@ -207,16 +213,10 @@ def choose(
     return moved, True
 
 
-def _more(simple: Fit, free: Fit) -> bool:
-    """Return whether the freer fit explains clearly more."""
-    gain = simple.cost - free.cost
-    return gain > max(constant("odometry.gain") * free.cost, constant("odometry.least_gain"))
-
-
 def settled(points: Points, found: Fit, noise: float) -> bool:
     """Return whether most depths were known before and the fit leaves little but noise."""
     spread = np.sqrt(1 / points.information) / np.maximum(points.inverse, 1e-6)
-    known = float(np.mean(spread < constant("odometry.depth_spread") / 2))
+    known = float(np.mean(spread < constant("odometry.known")))
     return known > 0.5 and float(np.median(found.residual)) < 2 * noise
 
 

@@ -33,6 +33,7 @@ class Motion(NamedTuple):
     points: Points
     pose: Floats
     lost: int
+    moving: bool
 
 
 class Odometry:
@@ -61,10 +62,10 @@ class Odometry:
         grey = np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), np.uint8)
         if before is None:
             none = Points(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
-            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0)
+            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0, False)
             return self._refill(start)
         if np.array_equal(grey, before.grey):
-            return before
+            return before._replace(moving=False)
         seen, kept = follow(before.grey, grey, before.pixels)
         points = before.points.take(kept)
         noise = constant("odometry.noise")
@@ -72,10 +73,10 @@ class Odometry:
             lost = before._replace(grey=grey, pixels=seen[kept], points=points)
             return self._refill(lost._replace(lost=before.lost + 1))
         where = seen[kept].astype(np.float64) + 0.5
-        found, moved = choose(points, where, before.pose, self._K, noise)
+        found, moved = choose(points, where, before.pose, self._K, noise, before.moving)
         points = learn(points, found) if moved else points
         good = found.residual < constant("odometry.outlier") * noise
-        now = Motion(grey, seen[kept][good], points.take(good), found.pose, before.lost)
+        now = Motion(grey, seen[kept][good], points.take(good), found.pose, before.lost, moved)
         return self._refill(now)
 
     def _refill(self, motion: Motion) -> Motion:
