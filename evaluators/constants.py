@@ -98,6 +98,7 @@ TABLE: dict[str, Constant] = {
     "mbench.pair_angle": Constant(5, _O, "straddling pairs: largest angle, degrees"),
     "mbench.pair_path": Constant(0.1, _O, "straddling pairs: largest distance, share of the path"),
     "mbench.pair_depth": Constant(0.01, _O, "distance or baseline, share of median depth"),
+    "mbench.pair_baseline": Constant(0.01, _O, "baseline without depth, share of the target path"),
     "mbench.pixel_width": Constant(504, _O, "width at which pixel errors are measured"),
     "mbench.min_matches": Constant(8, _O, "fewest verified matches of a pair"),
     "mbench.still": Constant(1e-3, _O, "twist norm under which a camera counts as still"),
@@ -122,6 +123,7 @@ TABLE: dict[str, Constant] = {
     "odometry.known": Constant(0.3, _O, "spread at which a depth counts as known, share of it"),
     "odometry.gain": Constant(0.4, _O, "share by which moving must explain more than turning"),
     "odometry.least_gain": Constant(15, _O, "robust squares by which it must explain more"),
+    "odometry.lost": Constant(0.1, _O, "share of lost frames from which poses are unreliable"),
     "odometry.memory": Constant(0.95, _O, "share of what is known of a depth kept a frame"),
     # Statistics
     "stats.bootstrap": Constant(1000, _P, "bootstrap draws"),

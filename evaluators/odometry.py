@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.camera import geodesic_deg
 from worldenv.evaluators.constants import constant, whole
 
 Floats = NDArray[np.float64]
@@ -38,9 +37,7 @@ class Points:
 
     def take(self, keep: NDArray[np.bool_]) -> Points:
         """Return the points of a mask."""
-        return Points(
-            self.origin[keep], self.ray[keep], self.inverse[keep], self.information[keep]
-        )
+        return Points(self.origin[keep], self.ray[keep], self.inverse[keep], self.information[keep])
 
     def join(self, other: Points) -> Points:
         """Return these points and others."""
@@ -83,9 +80,7 @@ def sight(pixels: Floats, pose: Floats, K: Floats, prior: float) -> Points:
     rays /= np.linalg.norm(rays, axis=1, keepdims=True)
     n = len(pixels)
     information = (constant("odometry.depth_spread") * prior) ** -2
-    return Points(
-        np.tile(pose[:3, 3], (n, 1)), rays, np.full(n, prior), np.full(n, information)
-    )
+    return Points(np.tile(pose[:3, 3], (n, 1)), rays, np.full(n, prior), np.full(n, information))
 
 
 def exponential(turn: Floats) -> Floats:
@@ -94,17 +89,13 @@ def exponential(turn: Floats) -> Floats:
     x, y, z = turn
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0.0]])
     if angle < 1e-8:
-        return np.eye(3) + cross
+        return np.asarray(np.eye(3) + cross)
     return np.asarray(
-        np.eye(3)
-        + np.sin(angle) / angle * cross
-        + (1 - np.cos(angle)) / angle**2 * cross @ cross
+        np.eye(3) + np.sin(angle) / angle * cross + (1 - np.cos(angle)) / angle**2 * cross @ cross
     )
 
 
-def fit(
-    points: Points, seen: Floats, pose: Floats, K: Floats, *, moves: bool, noise: float
-) -> Fit:
+def fit(points: Points, seen: Floats, pose: Floats, K: Floats, *, moves: bool, noise: float) -> Fit:
     """Return the pose from which points are seen where they are, by robust least squares.
 
     Inverse depths are solved for with the pose (their block is diagonal), each held to what is
@@ -163,7 +154,7 @@ def fit(
             t = t + R @ delta[3:]
         R = R @ exponential(delta[:3])
         inverse = np.clip(inverse + change, 1e-3, 1e3)
-        if step >= 4 and float(np.abs(delta).max()) < 1e-9:
+        if step >= 4 and float(np.abs(delta).max()) < 1e-6:
             break
     out = np.eye(4)
     U, _, Vt = np.linalg.svd(R)

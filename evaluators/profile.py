@@ -28,6 +28,7 @@ ROLES = (
     "matches",
     "depth",
     "pose",
+    "second_pose",
     "flow",
     "text",
     "style",

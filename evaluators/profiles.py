@@ -85,10 +85,14 @@ _CLASSIC = {
     "match": Choice("local:Sift"),
     "matches": Choice("local:RatioMatcher"),
     "flow": Choice("local:DisFlow"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _LIGHT: dict[str, Choice] = {
     "flow": Choice("local:DisFlow"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _OPEN: dict[str, Choice] = {}

@@ -88,7 +88,8 @@ class Odometry:
         free = np.full(motion.grey.shape, 255, np.uint8)
         for x, y in np.rint(motion.pixels).astype(int).tolist():
             cv2.circle(free, (x, y), int(apart), 0, -1)
-        corners = cv2.goodFeaturesToTrack(
+        # The stubs promise an array where OpenCV returns None for a flat image.
+        corners: Any = cv2.goodFeaturesToTrack(
             motion.grey, most - len(motion.pixels), 0.005, apart, mask=free
         )
         if corners is None:
@@ -109,14 +110,25 @@ def follow(
     if not len(at):
         return at, np.zeros(0, np.bool_)
     side = whole("odometry.window")
-    levels = max(1, int(np.log2(min(now.shape) / side)))
-    how = {"winSize": (side, side), "maxLevel": levels}
-    there, ok, _ = cv2.calcOpticalFlowPyrLK(before, now, at, None, **how)
-    back, returned, _ = cv2.calcOpticalFlowPyrLK(now, before, there, at.copy(), **how, flags=cv2.OPTFLOW_USE_INITIAL_FLOW)
-    off = np.linalg.norm(back - at, axis=1)
-    inside = (there >= 1).all(1) & (there[:, 0] < now.shape[1] - 2) & (there[:, 1] < now.shape[0] - 2)
-    kept = (ok.ravel() == 1) & (returned.ravel() == 1) & (off < constant("odometry.reverse")) & inside
-    return np.asarray(there, np.float32), kept
+    window, levels = (side, side), max(1, int(np.log2(max(min(now.shape) / side, 1))))
+    start = at.copy()
+    there, ok, _ = cv2.calcOpticalFlowPyrLK(before, now, at, start, winSize=window, maxLevel=levels)
+    # Followed back, the search starts where it should end: half the cost of a search from afar.
+    back, returned, _ = cv2.calcOpticalFlowPyrLK(
+        now,
+        before,
+        there,
+        at.copy(),
+        winSize=window,
+        maxLevel=levels,
+        flags=cv2.OPTFLOW_USE_INITIAL_FLOW,
+    )
+    height, width = now.shape
+    new = np.asarray(there, np.float32)
+    inside = (new >= 1).all(1) & (new[:, 0] < width - 2) & (new[:, 1] < height - 2)
+    off = np.linalg.norm(np.asarray(back) - at, axis=1)
+    kept = (np.ravel(ok) == 1) & (np.ravel(returned) == 1) & inside
+    return new, np.asarray(kept & (off < constant("odometry.reverse")), np.bool_)
 
 
 class OdometryPose:
