@@ -116,6 +116,7 @@ TABLE: dict[str, Constant] = {
     "odometry.noise": Constant(0.25, _O, "standard deviation of a followed corner, pixels"),
     "odometry.outlier": Constant(8, _O, "residual at which a corner is dropped, over the noise"),
     "odometry.least": Constant(12, _O, "fewest corners; with fewer the pose is repeated"),
+    "odometry.agree": Constant(0.3, _O, "fewest corners that agree on one motion, share"),
     "odometry.iterations": Constant(12, _O, "most steps of a fit"),
     "odometry.depth_spread": Constant(4.0, _O, "spread of an unknown inverse depth, share of it"),
     "odometry.start": Constant(0.05, _O, "first step that is tried each way, share of the depth"),

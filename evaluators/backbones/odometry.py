@@ -26,6 +26,8 @@ class Motion(NamedTuple):
         points: The same points in space.
         pose: Camera-to-world, shape (4, 4), relative to frame 0, in units of the first depth.
         lost: Frames so far in which too little could be followed: they repeat the pose before.
+        moving: Whether the camera changed its position.
+        prior: Inverse depth that new points begin with: the middle of those known last.
     """
 
     grey: Grey
@@ -34,6 +36,7 @@ class Motion(NamedTuple):
     pose: Floats
     lost: int
     moving: bool
+    prior: float
 
 
 class Odometry:
@@ -62,22 +65,40 @@ class Odometry:
         grey = np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), np.uint8)
         if before is None:
             none = Points(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
-            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0, False)
+            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0, False, 1.0)
             return self._refill(start)
         if np.array_equal(grey, before.grey):
             return before._replace(moving=False)
         seen, kept = follow(before.grey, grey, before.pixels)
         points = before.points.take(kept)
-        noise = constant("odometry.noise")
         if len(points) < whole("odometry.least"):
-            lost = before._replace(grey=grey, pixels=seen[kept], points=points)
-            return self._refill(lost._replace(lost=before.lost + 1))
+            return self._lose(grey, before)
+        noise = constant("odometry.noise")
         where = seen[kept].astype(np.float64) + 0.5
         found, moved = choose(points, where, before.pose, self._K, noise, before.moving)
-        points = learn(points, found) if moved else points
         good = found.residual < constant("odometry.outlier") * noise
-        now = Motion(grey, seen[kept][good], points.take(good), found.pose, before.lost, moved)
-        return self._refill(now)
+        agree = int(np.count_nonzero(good))
+        share = constant("odometry.agree")
+        if agree < max(whole("odometry.least"), share * len(good), share / 2 * len(kept)):
+            return self._lose(grey, before)
+        points = learn(points, found) if moved else points
+        points = points.take(good)
+        prior = float(np.median(points.inverse))
+        at = seen[kept][good]
+        return self._refill(Motion(grey, at, points, found.pose, before.lost, moved, prior))
+
+    def _lose(self, grey: Grey, before: Motion) -> Motion:
+        """Repeat the pose and begin anew: no motion is made up, and the frame is counted."""
+        none = before.points.take(np.zeros(len(before.points), np.bool_))
+        return self._refill(
+            before._replace(
+                grey=grey,
+                pixels=np.zeros((0, 2), np.float32),
+                points=none,
+                lost=before.lost + 1,
+                moving=False,
+            )
+        )
 
     def _refill(self, motion: Motion) -> Motion:
         """Add corners where few points are left."""
@@ -95,9 +116,7 @@ class Odometry:
         if corners is None:
             return motion
         new = np.asarray(corners, np.float32).reshape(-1, 2)
-        depth = motion.points.inverse
-        prior = float(np.median(depth)) if len(depth) else 1.0
-        fresh = sight(new.astype(np.float64) + 0.5, motion.pose, self._K, prior)
+        fresh = sight(new.astype(np.float64) + 0.5, motion.pose, self._K, motion.prior)
         return motion._replace(
             pixels=np.concatenate([motion.pixels, new]), points=motion.points.join(fresh)
         )
