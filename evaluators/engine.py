@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import importlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -60,11 +61,34 @@ class _Node:
     def __init__(self, inputs: tuple[Ask, ...], rank: int) -> None:
         self.inputs = inputs
         self.waiting = len(set(inputs))
-        self.wanted_by: list[Ask] = []
-        self.measurements: list[int] = []
+        # Most nodes are wanted once; a long path has a million of them.
+        self.wanted_by: list[Ask] | tuple[()] = ()
+        self.measurements: list[int] | tuple[()] = ()
         self.uses = 0
         self.rank = rank
         self.answer: Any = _MISSING
+
+
+class _Ready:
+    """Asks that can be answered, by rank: those of the lowest come first, all at once."""
+
+    def __init__(self) -> None:
+        self._ranks: list[int] = []
+        self._asks: dict[int, list[Ask]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._ranks)
+
+    def add(self, ask: Ask, rank: int) -> None:
+        """Take an ask whose inputs are all answered."""
+        if rank not in self._asks:
+            heapq.heappush(self._ranks, rank)
+            self._asks[rank] = []
+        self._asks[rank].append(ask)
+
+    def pop(self) -> list[Ask]:
+        """Return the asks of the lowest rank."""
+        return self._asks.pop(heapq.heappop(self._ranks))
 
 
 class Engine:
@@ -115,7 +139,10 @@ class Engine:
                 self._idle.append(index)
             for ask in asks:
                 node = self._node(ask)
-                node.measurements.append(index)
+                if isinstance(node.measurements, list):
+                    node.measurements.append(index)
+                else:
+                    node.measurements = [index]
                 node.uses += 1
         wanted: dict[str, set[int]] = defaultdict(set)
         for frame, asks_of_frame in self._sources.items():
@@ -161,8 +188,12 @@ class Engine:
             rank = 1 + max((self._nodes[need].rank for need in inputs), default=0)
             self._nodes[now] = _Node(inputs, rank)
             for need in set(inputs):
-                self._nodes[need].wanted_by.append(now)
-                self._nodes[need].uses += 1
+                below = self._nodes[need]
+                below.uses += 1
+                if isinstance(below.wanted_by, list):
+                    below.wanted_by.append(now)
+                else:
+                    below.wanted_by = [now]
         return self._nodes[ask]
 
     def observe(self, chunk: Chunk) -> tuple[Score, ...]:
@@ -179,7 +210,7 @@ class Engine:
         self._check(chunk)
         start = self._t + 1
         self._t += len(chunk.frames)
-        ready: list[Ask] = []
+        ready = _Ready()
         for offset in range(len(chunk.frames)):
             for ask in self._sources.pop(start + offset, ()):
                 self._answer(ask, self._read(chunk, offset, ask), ready)
@@ -239,7 +270,7 @@ class Engine:
         value = values[key][offset]
         return value.copy() if isinstance(value, np.ndarray) else value
 
-    def _answer(self, ask: Ask, answer: Any, ready: list[Ask]) -> None:
+    def _answer(self, ask: Ask, answer: Any, ready: _Ready) -> None:
         """Store an answer and note what can be asked or measured now."""
         node = self._nodes[ask]
         node.answer = answer
@@ -249,20 +280,17 @@ class Engine:
         for user in node.wanted_by:
             self._nodes[user].waiting -= 1
             if self._nodes[user].waiting == 0:
-                ready.append(user)
+                ready.add(user, self._nodes[user].rank)
         for index in node.measurements:
             self._waiting[index] -= 1
             if self._waiting[index] == 0:
                 self._due.append(index)
 
-    def _run(self, ready: list[Ask]) -> tuple[Score, ...]:
+    def _run(self, ready: _Ready) -> tuple[Score, ...]:
         """Answer everything that can be answered, lowest rank first, in batches by role."""
         while ready:
-            rank = min(self._nodes[ask].rank for ask in ready)
-            now = [ask for ask in ready if self._nodes[ask].rank == rank]
-            ready[:] = [ask for ask in ready if self._nodes[ask].rank != rank]
             by_role: dict[str, list[Ask]] = defaultdict(list)
-            for ask in now:
+            for ask in ready.pop():
                 by_role[ask.role].append(ask)
             for role, asks in by_role.items():
                 size = self._profile.backbone(role).batch
