@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from worldenv.world import UnknownName
 
-CONSTANTS_VERSION = "1"
+CONSTANTS_VERSION = "2"
 """Part of every score row; changes whenever a value below does."""
 
 
@@ -45,6 +45,7 @@ TABLE: dict[str, Constant] = {
     "worldmembench.min_bins": Constant(100, _O, "Eq. 6: fewest common bins"),
     "worldmembench.return_angle": Constant(30, _P, "departure and return threshold, degrees"),
     "worldmembench.rpe_stride": Constant(10, _O, "stride of the jitter-robust RPE, frames"),
+    "worldmembench.judge_stride": Constant(8, _P, "frames that the judge sees, beside the last"),
     "worldmembench.progress_start": Constant(0.01, _O, "event progress that counts as started"),
     # R2M
     "r2m.gap_ratio": Constant(0.2, _P, "smallest gap of a revisit, share of T"),
@@ -101,6 +102,7 @@ TABLE: dict[str, Constant] = {
     "mbench.pair_baseline": Constant(0.01, _O, "baseline without depth, share of the target path"),
     "mbench.pixel_width": Constant(504, _O, "width at which pixel errors are measured"),
     "mbench.min_matches": Constant(8, _O, "fewest verified matches of a pair"),
+    "mbench.judge_stride": Constant(8, _O, "frames that the judge sees, beside the last"),
     "mbench.still": Constant(1e-3, _O, "twist norm under which a camera counts as still"),
     # Backbones
     "sift.features": Constant(1024, _P, "keypoints a frame"),

@@ -7,7 +7,7 @@ import importlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import BENCHMARKS, Case
 from worldenv.evaluators.constants import CONSTANTS_VERSION
-from worldenv.evaluators.plan import PIXELS, Ask, Context, Features, Measurement, Outcome
+from worldenv.evaluators.plan import (
+    PIXELS,
+    Ask,
+    Context,
+    Failure,
+    Features,
+    Measurement,
+    Outcome,
+)
 from worldenv.evaluators.profile import Profile, load_profile
 from worldenv.evaluators.score import Score
 from worldenv.world import Chunk, UnknownName, WorldSpec
@@ -45,12 +53,6 @@ class Summary:
 
 
 _MISSING: Any = object()
-
-
-class Failure(NamedTuple):
-    """Stands for an answer that could not be made; whatever needs it fails with its message."""
-
-    message: str
 
 
 class _Node:
@@ -345,7 +347,7 @@ class Engine:
         features = {ask: self._nodes[ask].answer for ask in set(measurement.asks)}
         broken = next((v for v in features.values() if isinstance(v, Failure)), None)
         if broken is not None and not measurement.partial:
-            self._settle(index, self._same(index, "error", broken.message), final_at)
+            self._settle(index, self._same(index, broken.status, broken.message), final_at)
             return
         features = {a: v for a, v in features.items() if not isinstance(v, Failure)}
         self._settle(index, self._compute(index, features), final_at)

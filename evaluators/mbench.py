@@ -9,7 +9,7 @@ import numpy as np
 
 from worldenv.camera import geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import entities, events
+from worldenv.evaluators import entities, events, judged
 from worldenv.evaluators.constants import whole
 from worldenv.evaluators.folds import Folds, folds
 from worldenv.evaluators.mbench_geometry import action, geometry, two_views
@@ -172,9 +172,8 @@ def _evolution(context: Context) -> list[Measurement]:
     event = context.case.event if context.case is not None else None
     if event is None:
         return [refused(_ID, slots, "not_applicable", "nothing is expected to change")]
-    missing = context.lacks("event")
-    if missing is not None:
-        return [refused(_ID, slots, "unavailable", missing)]
+    if context.lacks("event") is not None:
+        return [judged.evolution(context, slots)]
     path = context.path
     parts = {
         "before": _stride(path.frames_of("V").tolist()),

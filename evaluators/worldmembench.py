@@ -9,7 +9,7 @@ import numpy as np
 
 from worldenv.camera import CameraPath, geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import entities, events
+from worldenv.evaluators import entities, events, judged
 from worldenv.evaluators.backbones.cutout import Facing
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
@@ -297,9 +297,8 @@ def _environment(context: Context, k: int) -> list[Measurement]:
 def _dynamic(context: Context) -> Measurement:
     names = ("event_start", *events.ASPECTS, "dynamic_overall")
     slots = tuple(Slot(name, "", None, None, 1 if name == "event_start" else 8) for name in names)
-    missing = context.lacks("event")
-    if missing is not None:
-        return refused(_ID, slots, "unavailable", missing)
+    if context.lacks("event") is not None:
+        return judged.dynamic(context, slots, gate)
     assert context.case is not None and context.case.event is not None
     instance = context.case.event.instance
     phases = context.path.phases or ()

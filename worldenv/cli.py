@@ -12,7 +12,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_worlds
+from worldenv import cli_judge, cli_worlds
+from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
     console,
     errors,
@@ -102,6 +103,8 @@ def bench(
     ] = None,
     seed: Annotated[list[int] | None, typer.Option("--seed", help="Seed, repeatable.")] = None,
     profile: Profile = "classic+truth",
+    judge: Judge = None,
+    judge_model: JudgeModel = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
     ] = None,
@@ -125,6 +128,7 @@ def bench(
 
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
+    use_judge(judge, judge_model)
     selected: int | Sequence[str] | None = case or cases
     seeds = seed or [0]
     options = parse_options(world_option or [])
@@ -164,11 +168,28 @@ def bench(
 
 @app.command()
 def score(
-    source: Annotated[Path, typer.Argument(help="Rollout folder, or an mp4/mkv/webm file.")],
+    source: Annotated[
+        Path, typer.Argument(help="Rollout folder, or a video (mp4, mov, mkv, webm, avi).")
+    ],
     path: Annotated[
         Path | None,
-        typer.Option("--path", help="Pose file of a video: ours, or R2M-Bench's json."),
+        typer.Option(
+            "--path", help="Pose file of a video: json (ours, R2M, NeRF), TUM, KITTI, npy."
+        ),
     ] = None,
+    pose_direction: Annotated[
+        str | None, typer.Option("--pose-direction", help="c2w or w2c.")
+    ] = None,
+    pose_axes: Annotated[
+        str | None, typer.Option("--pose-axes", help="opencv, opengl, blender or unity.")
+    ] = None,
+    pose_scale: Annotated[
+        float | None, typer.Option("--pose-scale", help="Metres a unit of the poses.")
+    ] = None,
+    trust_poses: Annotated[
+        bool,
+        typer.Option("--trust-poses", help="Score although the video moves otherwise."),
+    ] = False,
     script: Annotated[
         str | None,
         typer.Option("--script", help="Script that the video walked: names its phases."),
@@ -183,13 +204,20 @@ def score(
     profile: Annotated[
         str | None, typer.Option("--profile", help="Which backbones measure.")
     ] = None,
+    judge: Judge = None,
+    judge_model: JudgeModel = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
     ] = None,
 ) -> None:
     """Score a recorded rollout, or any video with its camera path."""
     from worldenv import offline
+    from worldenv.conventions import convention_of
 
+    use_judge(judge, judge_model)
+    stated = {"direction": pose_direction, "axes": pose_axes, "scale": pose_scale}
+    stated = {key: value for key, value in stated.items() if value is not None}
+    lines: list[str] = []
     with progress_bar(None) as advance:
         results = offline.score(
             source,
@@ -200,7 +228,12 @@ def score(
             profile=profile,
             out=out,
             progress=advance,
+            convention=convention_of(stated, "--pose") if stated else None,
+            trust_poses=trust_poses,
+            notify=lines.append,
         )
+    for line in lines:
+        console.print(f"[yellow]Note:[/] {escape(line)}", soft_wrap=True)
     for table in offline.tables(results):
         print_table(table)
     if out is not None:
@@ -257,6 +290,7 @@ def explain(
 
 suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
 app.add_typer(suites, name="suites", invoke_without_command=True)
+suites.add_typer(cli_judge.questions, name="questions")
 
 
 @suites.callback(invoke_without_command=True)
