@@ -6,7 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from worldenv.camera import WorldEnvError
 from worldenv.evaluators.answers import Unstorable, decode, encode
 from worldenv.evaluators.constants import CONSTANTS_VERSION
+from worldenv.evaluators.plan import Ask
 
 FOLDER = "WORLDENV_CACHE"
 """Environment variable: the folder of the cache; without it, and without ``--cache``, none."""
@@ -26,8 +27,9 @@ LIMIT = "WORLDENV_CACHE_GIB"
 
 FILE = "features.sqlite"
 _FORMAT = 1
-# Quicker to make than to look up, or as large as the frame they come from.
-CHEAP = ("similarity", "cutout", "light", "pose")
+NOT_KEPT = ("similarity", "cutout", "judge")
+"""Roles whose answers are quicker made than read, as large as a frame, or kept elsewhere."""
+
 _SOFTWARE = (
     "numpy",
     "scipy",
@@ -56,15 +58,15 @@ def frame_key(frame: NDArray[np.uint8]) -> bytes:
     return hashlib.sha256(head + np.ascontiguousarray(frame).data).digest()
 
 
-def ask_key(salt: str, subject: Any, inputs: Iterable[bytes]) -> bytes:
+def ask_key(salt: str, ask: Ask, inputs: Sequence[bytes]) -> bytes:
     """Return the SHA-256 of what answers, what it is asked about, and what it is given.
 
     Args:
         salt: Role, backbone with revision and checksum, and whatever else it was made from.
-        subject: Subject of the ask: text, or a NamedTuple of plain values.
+        ask: What is asked; its frames count, for an answer may name them.
         inputs: Keys of the answers it is given, in order.
     """
-    head = repr((_FORMAT, CONSTANTS_VERSION, software(), salt, subject)).encode()
+    head = repr((_FORMAT, CONSTANTS_VERSION, software(), salt, *ask)).encode()
     return hashlib.sha256(head + b"".join(inputs)).digest()
 
 

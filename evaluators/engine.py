@@ -7,6 +7,7 @@ import importlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,14 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import BENCHMARKS, Case
+from worldenv.evaluators.cache import (
+    MISSING,
+    NOT_KEPT,
+    Cache,
+    ask_key,
+    find_cache,
+    frame_key,
+)
 from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.plan import (
     PIXELS,
@@ -58,7 +67,7 @@ _MISSING: Any = object()
 class _Node:
     """An ask on its way: what it waits for, who waits for it, and its answer."""
 
-    __slots__ = ("answer", "inputs", "measurements", "rank", "uses", "waiting", "wanted_by")
+    __slots__ = ("answer", "inputs", "key", "measurements", "rank", "uses", "waiting", "wanted_by")
 
     def __init__(self, inputs: tuple[Ask, ...], rank: int) -> None:
         self.inputs = inputs
@@ -69,6 +78,7 @@ class _Node:
         self.uses = 0
         self.rank = rank
         self.answer: Any = _MISSING
+        self.key: bytes | None = None
 
 
 class _Ready:
@@ -109,6 +119,7 @@ class Engine:
         *,
         conclude: Callable[[Sequence[Score]], Sequence[Score]] = lambda scores: (),
         on_answer: Callable[[Ask], None] | None = None,
+        cache: Cache | None = None,
     ) -> None:
         """Lay out what has to be asked.
 
@@ -117,7 +128,10 @@ class Engine:
             context: What it was planned from; its profile answers the roles.
             conclude: Scores -> aggregates of the whole rollout, called once at the end.
             on_answer: Called with every ask when it is answered.
+            cache: Where answers that rest on pixels alone are looked up and kept.
         """
+        self._cache = cache
+        self._salts: dict[str, str] = {}
         self._context = context
         self._profile: Profile = context.profile
         self._conclude = conclude
@@ -215,8 +229,14 @@ class Engine:
         ready = _Ready()
         for offset in range(len(chunk.frames)):
             for ask in self._sources.pop(start + offset, ()):
-                self._answer(ask, self._read(chunk, offset, ask), ready)
-        return self._run(ready)
+                answer = self._read(chunk, offset, ask)
+                if self._cache is not None and ask.role == PIXELS:
+                    self._nodes[ask].key = frame_key(answer)
+                self._answer(ask, answer, ready)
+        scores = self._run(ready)
+        if self._cache is not None:
+            self._cache.flush()
+        return scores
 
     def finish(self) -> Summary:
         """Close the books and return the summary; may be called early and more than once."""
@@ -228,6 +248,8 @@ class Engine:
                 self._close(index)
             self._nodes.clear()
             self._sources.clear()
+            if self._cache is not None:
+                self._cache.close()
             self._scores += self._conclude(tuple(self._scores))
             self._summary = Summary(
                 scores=tuple(self._scores),
@@ -295,19 +317,50 @@ class Engine:
             for ask in ready.pop():
                 by_role[ask.role].append(ask)
             for role, asks in by_role.items():
+                asks = self._recall(role, asks, ready)
                 size = self._profile.backbone(role).batch
                 for first in range(0, len(asks), size):
                     batch = asks[first : first + size]
                     for ask, answer in zip(batch, self._ask(role, batch), strict=True):
-                        self._answer(ask, answer, ready)
-                        for need in set(self._nodes[ask].inputs):
-                            self._release(need)
+                        self._keep(ask, answer)
+                        self._settle_ask(ask, answer, ready)
         before = len(self._scores)
         for index in sorted(self._due):
             # Independent of how frames were chunked.
             self._complete(index, final_at=max(self._open[index].frames))
         self._due.clear()
         return tuple(self._scores[before:])
+
+    def _settle_ask(self, ask: Ask, answer: Any, ready: _Ready) -> None:
+        """Store an answer and let go of what it was made from."""
+        self._answer(ask, answer, ready)
+        for need in set(self._nodes[ask].inputs):
+            self._release(need)
+
+    def _recall(self, role: str, asks: list[Ask], ready: _Ready) -> list[Ask]:
+        """Answer what the cache holds; return the rest."""
+        if self._cache is None or role in NOT_KEPT:
+            return asks
+        if role not in self._salts:
+            self._salts[role] = self._profile.salt(role)
+        rest = []
+        for ask in asks:
+            node = self._nodes[ask]
+            keys = [self._nodes[need].key for need in node.inputs]
+            known = [key for key in keys if key is not None]
+            if keys and len(known) == len(keys):
+                node.key = ask_key(self._salts[role], ask, known)
+            found = MISSING if node.key is None else self._cache.get(node.key)
+            if found is MISSING:
+                rest.append(ask)
+            else:
+                self._settle_ask(ask, found, ready)
+        return rest
+
+    def _keep(self, ask: Ask, answer: Any) -> None:
+        key = self._nodes[ask].key
+        if self._cache is not None and key is not None and not isinstance(answer, Failure):
+            self._cache.put(key, answer)
 
     def _ask(self, role: str, asks: list[Ask]) -> list[Any]:
         """Answer one batch; whatever breaks becomes a Failure of those asks alone."""
@@ -418,6 +471,7 @@ def build_engine(
     seed: int = 0,
     truth: Collection[str] = (),
     on_answer: Callable[[Ask], None] | None = None,
+    cache: Path | None = None,
 ) -> Engine:
     """Plan the measurements of one rollout and return the engine that will run them.
 
@@ -432,8 +486,11 @@ def build_engine(
         seed: Seed of sampled pairs.
         truth: Truth keys that the source offers, any of ``pose``, ``depth``, ``ids``, ``state``.
         on_answer: Called with every ask when it is answered.
+        cache: Folder in which answers that rest on pixels alone are kept; None takes the one that
+            the environment names, if any.
 
     Raises:
+        CacheUnusable: the folder cannot be written.
         UnknownName: no such benchmark, option or profile.
     """
     options = (
@@ -468,4 +525,5 @@ def build_engine(
         context,
         conclude=lambda scores: [s for each in concluders for s in each(scores)],
         on_answer=on_answer,
+        cache=find_cache(cache),
     )

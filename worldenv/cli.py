@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -40,6 +41,12 @@ WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
 ]
 Profile = Annotated[str, typer.Option("--profile", help="Which backbones measure.")]
+CacheFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", help="Keep what is computed of frames in this folder; or WORLDENV_CACHE."
+    ),
+]
 RunFolder = Annotated[
     Path, typer.Argument(metavar="RUN", help="Run folder that 'worldenv bench' wrote.")
 ]
@@ -105,6 +112,7 @@ def bench(
     profile: Profile = "classic+truth",
     judge: Judge = None,
     judge_model: JudgeModel = None,
+    cache: CacheFolder = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
     ] = None,
@@ -129,6 +137,7 @@ def bench(
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
     use_judge(judge, judge_model)
+    use_cache(cache)
     selected: int | Sequence[str] | None = case or cases
     seeds = seed or [0]
     options = parse_options(world_option or [])
@@ -206,6 +215,7 @@ def score(
     ] = None,
     judge: Judge = None,
     judge_model: JudgeModel = None,
+    cache: CacheFolder = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
     ] = None,
@@ -215,6 +225,7 @@ def score(
     from worldenv.conventions import convention_of
 
     use_judge(judge, judge_model)
+    use_cache(cache)
     stated = {"direction": pose_direction, "axes": pose_axes, "scale": pose_scale}
     stated = {key: value for key, value in stated.items() if value is not None}
     lines: list[str] = []
@@ -348,6 +359,18 @@ def doctor() -> None:
     console.print(table)
     if any(f.state == "problem" for f in findings):
         sys.exit(1)
+
+
+def use_cache(folder: Path | None) -> None:
+    """Name the feature cache for this process and for those that it starts."""
+    from worldenv.evaluators.cache import FOLDER, find_cache
+
+    if folder is not None:
+        os.environ[FOLDER] = str(folder.expanduser().resolve())
+    # One that cannot be written is said before minutes of work, not after.
+    opened = find_cache()
+    if opened is not None:
+        opened.close()
 
 
 def parse_shard(text: str | None) -> tuple[int, int] | None:
