@@ -27,6 +27,8 @@ LIMIT = "WORLDENV_CACHE_GIB"
 
 FILE = "features.sqlite"
 _FORMAT = 1
+# Bytes that are always kept, and bytes that a second of work may take.
+_SMALL, _WORTH = 64 << 10, 10 << 20
 NOT_KEPT = ("similarity", "cutout", "judge")
 """Roles whose answers are quicker made than read, as large as a frame, or kept elsewhere."""
 
@@ -151,11 +153,19 @@ class Cache:
         self.misses += 1
         return MISSING
 
-    def put(self, key: bytes, answer: Any) -> bool:
-        """Keep an answer; return False where it is of a kind that cannot be."""
+    def put(self, key: bytes, answer: Any, seconds: float | None = None) -> bool:
+        """Keep an answer; return False where it cannot be, or where it is not worth its place.
+
+        Args:
+            key: Its key.
+            answer: What to keep.
+            seconds: What it took to make; None keeps it however large it is.
+        """
         try:
             data = encode(answer)
         except Unstorable:
+            return False
+        if seconds is not None and len(data) > max(_SMALL, _WORTH * seconds):
             return False
         self._pending[key] = data
         self._pending_bytes += len(data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import importlib
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -67,7 +68,18 @@ _MISSING: Any = object()
 class _Node:
     """An ask on its way: what it waits for, who waits for it, and its answer."""
 
-    __slots__ = ("answer", "inputs", "key", "measurements", "rank", "uses", "waiting", "wanted_by")
+    __slots__ = (
+        "answer",
+        "inputs",
+        "key",
+        "looked",
+        "measurements",
+        "rank",
+        "unkeyed",
+        "uses",
+        "waiting",
+        "wanted_by",
+    )
 
     def __init__(self, inputs: tuple[Ask, ...], rank: int) -> None:
         self.inputs = inputs
@@ -79,6 +91,8 @@ class _Node:
         self.rank = rank
         self.answer: Any = _MISSING
         self.key: bytes | None = None
+        self.unkeyed = self.waiting
+        self.looked = False
 
 
 class _Ready:
@@ -231,8 +245,9 @@ class Engine:
             for ask in self._sources.pop(start + offset, ()):
                 answer = self._read(chunk, offset, ask)
                 if self._cache is not None and ask.role == PIXELS:
-                    self._nodes[ask].key = frame_key(answer)
-                self._answer(ask, answer, ready)
+                    self._recall(ask, frame_key(answer), ready)
+                if ask in self._nodes:
+                    self._answer(ask, answer, ready)
         scores = self._run(ready)
         if self._cache is not None:
             self._cache.flush()
@@ -302,9 +317,12 @@ class Engine:
         if self._on_answer is not None:
             self._on_answer(ask)
         for user in node.wanted_by:
-            self._nodes[user].waiting -= 1
-            if self._nodes[user].waiting == 0:
-                ready.add(user, self._nodes[user].rank)
+            above = self._nodes.get(user)
+            if above is None:
+                continue
+            above.waiting -= 1
+            if above.waiting == 0 and above.answer is _MISSING:
+                ready.add(user, above.rank)
         for index in node.measurements:
             self._waiting[index] -= 1
             if self._waiting[index] == 0:
@@ -315,14 +333,19 @@ class Engine:
         while ready:
             by_role: dict[str, list[Ask]] = defaultdict(list)
             for ask in ready.pop():
-                by_role[ask.role].append(ask)
+                # The cache may have answered it meanwhile, or whatever wanted it.
+                if ask in self._nodes and self._nodes[ask].answer is _MISSING:
+                    by_role[ask.role].append(ask)
             for role, asks in by_role.items():
-                asks = self._recall(role, asks, ready)
+                asks = [ask for ask in asks if not self._look(ask, ready)]
                 size = self._profile.backbone(role).batch
                 for first in range(0, len(asks), size):
                     batch = asks[first : first + size]
-                    for ask, answer in zip(batch, self._ask(role, batch), strict=True):
-                        self._keep(ask, answer)
+                    began = time.perf_counter()
+                    answers = self._ask(role, batch)
+                    each = (time.perf_counter() - began) / len(batch)
+                    for ask, answer in zip(batch, answers, strict=True):
+                        self._keep(ask, answer, each)
                         self._settle_ask(ask, answer, ready)
         before = len(self._scores)
         for index in sorted(self._due):
@@ -337,30 +360,51 @@ class Engine:
         for need in set(self._nodes[ask].inputs):
             self._release(need)
 
-    def _recall(self, role: str, asks: list[Ask], ready: _Ready) -> list[Ask]:
-        """Answer what the cache holds; return the rest."""
-        if self._cache is None or role in NOT_KEPT:
-            return asks
-        if role not in self._salts:
-            self._salts[role] = self._profile.salt(role)
-        rest = []
-        for ask in asks:
-            node = self._nodes[ask]
-            keys = [self._nodes[need].key for need in node.inputs]
-            known = [key for key in keys if key is not None]
-            if keys and len(known) == len(keys):
-                node.key = ask_key(self._salts[role], ask, known)
-            found = MISSING if node.key is None else self._cache.get(node.key)
-            if found is MISSING:
-                rest.append(ask)
-            else:
-                self._settle_ask(ask, found, ready)
-        return rest
+    def _recall(self, source: Ask, key: bytes, ready: _Ready) -> None:
+        """Spread the key of a frame, and answer what measurements want of it from the cache.
 
-    def _keep(self, ask: Ask, answer: Any) -> None:
+        These come first: what only they rest on need not even be read.
+        """
+        self._nodes[source].key = key
+        keyed, wanted = [source], []
+        while keyed:
+            for user in self._nodes[keyed.pop()].wanted_by:
+                node = self._nodes.get(user)
+                if node is None or node.key is not None:
+                    continue
+                node.unkeyed -= 1
+                if node.unkeyed == 0:
+                    node.key = self._key(user, node)
+                    keyed.append(user)
+                    if node.measurements:
+                        wanted.append(user)
+        for ask in wanted:
+            self._look(ask, ready)
+
+    def _key(self, ask: Ask, node: _Node) -> bytes:
+        if ask.role not in self._salts:
+            self._salts[ask.role] = self._profile.salt(ask.role)
+        keys = [self._nodes[need].key for need in node.inputs]
+        return ask_key(self._salts[ask.role], ask, [key for key in keys if key is not None])
+
+    def _look(self, ask: Ask, ready: _Ready) -> bool:
+        """Return whether the cache answered an ask."""
+        node = self._nodes[ask]
+        if self._cache is None or node.key is None or node.looked or ask.role in NOT_KEPT:
+            return False
+        node.looked = True
+        found = self._cache.get(node.key)
+        if found is MISSING:
+            return False
+        self._settle_ask(ask, found, ready)
+        return True
+
+    def _keep(self, ask: Ask, answer: Any, seconds: float) -> None:
         key = self._nodes[ask].key
-        if self._cache is not None and key is not None and not isinstance(answer, Failure):
-            self._cache.put(key, answer)
+        kept = self._cache is not None and key is not None and ask.role not in NOT_KEPT
+        if kept and not isinstance(answer, Failure):
+            assert self._cache is not None and key is not None
+            self._cache.put(key, answer, seconds)
 
     def _ask(self, role: str, asks: list[Ask]) -> list[Any]:
         """Answer one batch; whatever breaks becomes a Failure of those asks alone."""
@@ -390,10 +434,16 @@ class Engine:
         return [answers[ask] for ask in asks]
 
     def _release(self, ask: Ask) -> None:
-        node = self._nodes[ask]
-        node.uses -= 1
-        if node.uses == 0:
-            del self._nodes[ask]
+        """Forget an ask after its last use, and what only an ask that was never answered needs."""
+        pending = [ask]
+        while pending:
+            now = pending.pop()
+            node = self._nodes[now]
+            node.uses -= 1
+            if node.uses == 0:
+                del self._nodes[now]
+                if node.answer is _MISSING:
+                    pending += set(node.inputs)
 
     def _complete(self, index: int, final_at: int | None) -> None:
         measurement = self._open[index]

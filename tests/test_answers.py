@@ -59,7 +59,7 @@ def test_records_of_the_library_come_back_as_themselves():
         Matches(points, points, (4, 5)),
         (region(3, "chair", mask),),
         {7: (region(7, "a", mask), points[0])},
-        Motion(rng.integers(0, 255, (8, 8), np.uint8), points, known, np.eye(4), 2, True, 1.0),
+        Motion(points, known, np.eye(4), 2, True, 1.0),
         np.float32(0.1),
     ]
     for answer in answers:

@@ -44,7 +44,7 @@ def test_scores_are_the_same_bits_with_and_without_and_nothing_is_computed_twice
     second, warm = scores(video, tmp_path)
     assert plain == first == second
     assert cold.hits == 0 and cold.misses > N
-    assert warm.misses == 0 and warm.hits == cold.misses
+    assert warm.misses == 0 and 0 < warm.hits < cold.misses
 
 
 def test_other_frames_and_other_intrinsics_are_other_answers(video, tmp_path):
