@@ -30,6 +30,7 @@ ROLES = (
     "matches",
     "depth",
     "pose",
+    "second_pose",
     "flow",
     "text",
     "style",
@@ -66,6 +67,7 @@ class Profile:
         missing: Mapping[str, str] | None = None,
         nouns: Mapping[str, tuple[str, ...]] | None = None,
         device: str = "cpu",
+        made_from: Mapping[str, str] | None = None,
     ) -> None:
         """Collect backbones.
 
@@ -75,6 +77,7 @@ class Profile:
             missing: Role -> why this source cannot have it.
             nouns: Role -> the only nouns that it can answer for.
             device: Where its networks run.
+            made_from: Role -> what its backbone was made from, beside its weights.
         """
         self.name = name
         self.device = device
@@ -82,6 +85,7 @@ class Profile:
         self._missing = dict(missing or {})
         self._nouns = dict(nouns or {})
         self._made: dict[str, Backbone] = {}
+        self._made_from = dict(made_from or {})
 
     def lacks(self, role: str, noun: str = "") -> str | None:
         """Return why the role cannot be answered (for a noun), None when it can."""
@@ -104,6 +108,23 @@ class Profile:
         if role not in self._made:
             self._made[role] = self._makers[role]()
         return self._made[role]
+
+    def salt(self, role: str) -> str:
+        """Return everything beside its inputs that an answer of the role may depend on."""
+        backbone = self.backbone(role)
+        kind = type(backbone)
+        return repr(
+            (
+                role,
+                f"{kind.__module__}.{kind.__qualname__}",
+                backbone.name,
+                backbone.revision,
+                backbone.checksum,
+                backbone.batch,
+                self.device,
+                self._made_from.get(role, self._made_from.get("", "")),
+            )
+        )
 
     def identity(self) -> dict[str, dict[str, str]]:
         """Return role -> name, revision and checksum of the backbones that were used."""
@@ -145,6 +166,8 @@ def load_profile(
     networks = any(choice.modules or choice.weights for choice in choices.values())
     setting = Setting(device_name() if networks else "cpu", frames, K)
     makers = _functions()
+    intrinsics = "" if K is None else repr(np.asarray(K, np.float64).tolist())
+    made_from = {"": intrinsics}
     missing: dict[str, str] = {}
     nouns: dict[str, tuple[str, ...]] = {}
     for role, choice in choices.items():
@@ -154,6 +177,7 @@ def load_profile(
         else:
             makers[role] = partial(choice.make, setting)
             nouns[role] = choice.nouns
+            made_from[role] = repr((choice.maker, choice.options, choice.taken(setting)))
     judges = judge_settings()
     if judges is not None:
         makers["judge"] = partial(_vision_judge, judges)
@@ -168,7 +192,7 @@ def load_profile(
         missing = absent | missing
     if "segment" in makers:
         makers |= _of_regions(K)
-    return Profile(name, makers, missing, nouns, setting.device)
+    return Profile(name, makers, missing, nouns, setting.device, made_from)
 
 
 def _vision_judge(judges: JudgeSettings) -> Backbone:

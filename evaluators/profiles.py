@@ -66,6 +66,11 @@ class Choice:
             return "it needs the camera intrinsics K"
         return None
 
+    def taken(self, setting: Setting) -> dict[str, Any]:
+        """Return what the class takes of the setting, arrays as lists."""
+        values = {use: getattr(setting, use) for use in self.uses}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+
     def make(self, setting: Setting) -> Backbone:
         """Make the backbone.
 
@@ -85,6 +90,8 @@ _CLASSIC = {
     "match": Choice("local:Sift"),
     "matches": Choice("local:RatioMatcher"),
     "flow": Choice("local:DisFlow"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _TORCH = ("torch", "safetensors")
@@ -102,6 +109,8 @@ _LIGHT = {
     "flow": Choice("local:DisFlow"),
     "style": Choice("vgg:VggStyle", ("vgg16",), _TORCH, "light", ("device",)),
     "quality": Choice("brisque:Brisque", ("brisque",), ("safetensors",), "light"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _OPEN: dict[str, Choice] = {}

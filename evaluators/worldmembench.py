@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, geodesic_deg
 from worldenv.case import Target
@@ -17,6 +16,10 @@ from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
+from worldenv.evaluators.realised import asks_of as _poses
+from worldenv.evaluators.realised import away as _away
+from worldenv.evaluators.realised import pose_of as _pose
+from worldenv.evaluators.realised import rpe as _rpe
 from worldenv.evaluators.score import Score, Status
 from worldenv.evaluators.trajectory import rotation_rpe, translation_rpe
 from worldenv.evaluators.worldmembench_tables import tabulate
@@ -133,25 +136,6 @@ def plan(context: Context) -> list[Measurement]:
             out += _entities(context, k, noun, targets)
         out += _environment(context, k)
     return [*out, *rpe, *quality]
-
-
-def _poses(context: Context, frames: Sequence[int]) -> tuple[tuple[Ask, ...], str]:
-    """Return the asks for realised poses, none when target poses have to do, and their source."""
-    if context.lacks("pose") is not None:
-        return (), "target"
-    backbone = context.profile.backbone("pose")
-    return tuple(Ask("pose", (frame,)) for frame in frames), backbone.name
-
-
-def _pose(context: Context, features: Features, frame: int) -> NDArray[np.float64]:
-    found = features.get(Ask("pose", (frame,)))
-    return np.asarray(context.path.poses[frame] if found is None else found, np.float64)
-
-
-def _away(context: Context, features: Features, frames: Sequence[int]) -> dict[int, float]:
-    """Return frame -> degrees between its orientation and that of frame 0."""
-    start = _pose(context, features, 0)[:3, :3]
-    return {f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames}
 
 
 def _facing(context: Context, noun: str, realised: bool) -> Callable[[int], Facing] | None:
@@ -308,58 +292,6 @@ def _environment(context: Context, k: int) -> list[Measurement]:
         asks = tuple(Ask(role, (frame,)) for frame in dict.fromkeys((0, *back)))
         out.append(Measurement(_ID, (slot,), (*asks, *dict.fromkeys(poses)), compute))
     return out
-
-
-def _rpe(context: Context) -> list[Measurement]:
-    path = context.path
-    slots = (
-        Slot("translation_rpe", "", None, None, 2),
-        Slot("rotation_rpe", "", None, None, 1),
-        Slot("rotation_rpe", "stride10", None, None, 1),
-    )
-    phases = path.phases or ("",) * len(path)
-    scored = [i for i, phase in enumerate(phases) if phase is not None]
-    missing = context.lacks("pose")
-    if missing is not None:
-        return [refused(_ID, slots, "unavailable", missing)]
-    if len(scored) < 2:
-        return [refused(_ID, slots, "not_applicable", "the path has fewer than two frames")]
-    backbone = context.profile.backbone("pose").name
-    target = path.poses[scored]
-
-    def compute(features: Features) -> list[Outcome]:
-        realised = np.stack([_pose(context, features, f) for f in scored])
-        still = geodesic_deg(target[:-1, :3, :3], target[1:, :3, :3]) < 1e-6
-        noise = geodesic_deg(realised[:-1, :3, :3], realised[1:, :3, :3])[still]
-        shared = {
-            "backbone": backbone,
-            "noise_floor": float(noise.mean()) if len(noise) else None,
-        }
-        cycles: dict[str, dict[str, Any]] = {}
-        for k in range(1, path.revisits + 1):
-            part = [n for n, f in enumerate(scored) if phases[f] in (f"D{k}", f"R{k}")]
-            # The step into the cycle belongs to it.
-            part = [max(part[0] - 1, 0), *part] if part else []
-            if len(part) > 1:
-                cycles[f"R{k}"] = {
-                    "rotation": rotation_rpe(target[part], realised[part]),
-                    "translation": translation_rpe(target[part], realised[part]),
-                }
-        stride = whole("worldmembench.rpe_stride")
-        found = []
-        for value, reason in (
-            (translation_rpe(target, realised), "the target path does not move"),
-            (rotation_rpe(target, realised), "the target path does not turn"),
-            (rotation_rpe(target, realised, stride), "the target path does not turn"),
-        ):
-            if value is None:
-                detail = {**shared, "reason": reason}
-                found.append(Outcome(status="not_applicable", detail=detail))
-            else:
-                found.append(Outcome(value, 1, "ok", {**shared, "cycles": cycles}))
-        return found
-
-    return [Measurement(_ID, slots, tuple(Ask("pose", (f,)) for f in scored), compute)]
 
 
 def _dynamic(context: Context) -> Measurement:
