@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from worldenv.world import UnknownName
 
-CONSTANTS_VERSION = "1"
+CONSTANTS_VERSION = "2"
 """Part of every score row; changes whenever a value below does."""
 
 
@@ -45,6 +45,8 @@ TABLE: dict[str, Constant] = {
     "worldmembench.min_bins": Constant(100, _O, "Eq. 6: fewest common bins"),
     "worldmembench.return_angle": Constant(30, _P, "departure and return threshold, degrees"),
     "worldmembench.rpe_stride": Constant(10, _O, "stride of the jitter-robust RPE, frames"),
+    "worldmembench.quality_stride": Constant(4, _P, "sampling of the quality metrics, frames"),
+    "worldmembench.glances": Constant(4, _O, "frames of a return for a second detector"),
     "worldmembench.progress_start": Constant(0.01, _O, "event progress that counts as started"),
     # R2M
     "r2m.gap_ratio": Constant(0.2, _P, "smallest gap of a revisit, share of T"),
@@ -70,9 +72,10 @@ TABLE: dict[str, Constant] = {
     "r2m.epsilon": Constant(1e-8, _P, "added to DR; smaller DR is dropped"),
     "r2m.reliable": Constant(0.1, _O, "DR under this share of the scale is unreliable"),
     "r2m.high_nmr": Constant(0.8, _O, "NMR from which retention counts as high"),
-    "r2m.anchors": Constant(10, _C, "object anchors a frame"),
+    "r2m.anchors": Constant(10, _P, "object anchors a frame"),
     "r2m.candidates": Constant(5, _P, "candidates an anchor"),
     "r2m.object_area": Constant(0.002, _P, "smallest object mask, share of the frame"),
+    "r2m.object_appearance": Constant(0.5, _P, "weight of the appearance in the match score"),
     "r2m.object_match": Constant(0.5, _P, "smallest accepted match score"),
     "r2m.covisible_min": Constant(0.05, _O, "co-visible share under which state is 1"),
     "r2m.covisible_full": Constant(0.3, _O, "co-visible share from which state may be 5"),
@@ -94,6 +97,11 @@ TABLE: dict[str, Constant] = {
     "mbench.segment": Constant(8, _O, "lighting segment, frames"),
     "mbench.lighting_alpha": Constant(1, _O, "weight of the colour shift"),
     "mbench.lighting_tau": Constant(10, _O, "temperature, units of L in 0..100"),
+    "mbench.style_tau": Constant(1, _O, "temperature, mean Frobenius distance of Grams"),
+    "mbench.text_frames": Constant(8, _O, "frames a text segment"),
+    "mbench.identity_frames": Constant(32, _P, "uniform frames that faces are looked for in"),
+    "mbench.identity_match": Constant(0.15, _P, "smallest similarity of a face to its track"),
+    "mbench.neighbour_gap": Constant(8, _O, "straddling pairs without return: fewest frames"),
     "mbench.min_area": Constant(0.002, _O, "smallest valid mask, share of the frame"),
     "mbench.pair_angle": Constant(5, _O, "straddling pairs: largest angle, degrees"),
     "mbench.pair_path": Constant(0.1, _O, "straddling pairs: largest distance, share of the path"),
@@ -102,6 +110,7 @@ TABLE: dict[str, Constant] = {
     "mbench.min_matches": Constant(8, _O, "fewest verified matches of a pair"),
     "mbench.still": Constant(1e-3, _O, "twist norm under which a camera counts as still"),
     # Backbones
+    "faces.inside": Constant(0.5, _O, "share of a face's box inside its person's box"),
     "sift.features": Constant(1024, _P, "keypoints a frame"),
     "sift.ratio": Constant(0.8, _O, "second-nearest ratio"),
     "ransac.pixels": Constant(3.0, _P, "inlier distance, pixels"),

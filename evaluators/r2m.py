@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from worldenv.evaluators.backbones.truth import ANYTHING
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.finder import RevisitFinder
 from worldenv.evaluators.metrics.checks import number
 from worldenv.evaluators.metrics.match import Correspondence
+from worldenv.evaluators.metrics.objects import ObjectScores
 from worldenv.evaluators.pairs import (
     RULES,
     baseline_pairs,
@@ -65,8 +67,8 @@ _ASKS: dict[str, tuple[Callable[[int, int], Ask], tuple[str, ...]]] = {
     "dino": (lambda i, j: Ask("similarity", (i, j), "embed"), ("embed",)),
     "boq": (lambda i, j: Ask("similarity", (i, j), "place"), ("place",)),
     "mutualvpr": (lambda i, j: Ask("similarity", (i, j), "mutualvpr"), ("mutualvpr",)),
-    "app_persist": (lambda i, j: Ask("persistence", (i, j)), ("segment", "embed")),
-    "sem_persist": (lambda i, j: Ask("semantic", (i, j)), ("segment", "text")),
+    "app_persist": (lambda i, j: Ask("objects", (i, j)), ("segment", "embed")),
+    "sem_persist": (lambda i, j: Ask("objects", (i, j)), ("embed", "segment")),
     "feature_correspondence": (lambda i, j: Ask("correspondence", (i, j)), ("matches", "match")),
     "geometric_inlier": (lambda i, j: Ask("correspondence", (i, j)), ("matches", "match")),
     "state": (lambda i, j: Ask("judge", (i, j)), ("judge",)),
@@ -184,7 +186,7 @@ def _measure(
     ask, roles = _ASKS[metric]
     n = len(pairs["raw"])
     slots = tuple(Slot(metric, variant, n_expected=n) for variant in VARIANTS)
-    missing = context.lacks(*roles)
+    missing = context.lacks(*roles, noun=ANYTHING if metric in FAMILIES["object"] else "")
     if missing is not None:
         return refused("r2m", slots, "unavailable", missing)
     if not n:
@@ -192,6 +194,11 @@ def _measure(
     extra = dict(about)
     if roles:
         extra["backbone"] = context.profile.backbone(roles[-1]).name
+    if metric == "sem_persist":
+        by_text = context.lacks("text") is None
+        extra["semantic"] = "confidence and text" if by_text else "confidence"
+        if by_text:
+            extra["backbone"] = context.profile.backbone("text").name
 
     def compute(features: Features) -> list[Outcome]:
         return _rows(metric, ask, pairs, groups, extra, features)
@@ -213,6 +220,8 @@ def _rows(
         if isinstance(answer, Correspondence):
             matches = metric == "feature_correspondence"
             answer = answer.match_ratio if matches else answer.inlier_ratio
+        elif isinstance(answer, ObjectScores):
+            answer = answer.app_persist if metric == "app_persist" else answer.sem_persist
         return None if answer is None else (-1.0 if metric == "lpips" else 1.0) * float(answer)
 
     found = {name: [v for v in map(value, group) if v is not None] for name, group in pairs.items()}
@@ -241,9 +250,29 @@ def _rows(
     outcomes = []
     for name in ("raw", "base", "short"):
         traced = {f"{i}-{j}": value((i, j)) for i, j in pairs[name]}
-        outcomes.append(Outcome(means[name], len(found[name]), "ok", {**detail, "pairs": traced}))
+        own = {**detail, "pairs": traced, **_matched(metric, ask, pairs[name], features)}
+        outcomes.append(Outcome(means[name], len(found[name]), "ok", own))
     outcomes += [Outcome(mg, n, "ok", detail), Outcome(dr, n, "ok", detail)]
     return [*outcomes, Outcome(nmr, n, status, detail)]
+
+
+def _matched(
+    metric: str,
+    ask: Callable[[int, int], Ask],
+    pairs: Sequence[tuple[int, int]],
+    features: Features,
+) -> dict[str, Any]:
+    """Return what the objects that were found again score, Eqs. 15 and 16, and their number."""
+    answers = [features.get(ask(*pair)) for pair in pairs]
+    objects = [answer for answer in answers if isinstance(answer, ObjectScores)]
+    if not objects:
+        return {}
+    looks = metric == "app_persist"
+    return {
+        "matched_only": float(np.mean([o.appearance if looks else o.semantic for o in objects])),
+        "anchors": sum(o.anchors for o in objects),
+        "matched": sum(o.matched for o in objects),
+    }
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -150,7 +150,8 @@ def test_camera_following_of_a_perfect_and_of_a_frozen_rollout(perfect):
 
 def test_missing_roles_say_so(perfect):
     scores = perfect["lrlr"][0]
-    assert scores["human_identity", "", "person-1", 1].status == "unavailable"
+    for variant in ("whole", "core"):
+        assert scores["human_identity", variant, "person-1", 1].status == "unavailable"
     for metric in ("imaging_quality", "aesthetic_quality"):
         assert scores[metric, "", None, None].status == "unavailable"
 

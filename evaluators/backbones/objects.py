@@ -1,0 +1,231 @@
+"""Roles anchors and objects: R2M-Bench's objects of a frame, found again in a paired frame."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from worldenv.evaluators.backbones.base import Backbone
+from worldenv.evaluators.backbones.crops import crop
+from worldenv.evaluators.backbones.regions import Region
+from worldenv.evaluators.backbones.truth import ANYTHING
+from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.metrics.objects import Anchor, Candidate, ObjectScores, object_identity
+from worldenv.evaluators.plan import PIXELS, Ask, Thing, pixels
+
+_KEPT_FRAMES = 8
+"""Second frames whose candidates are kept: pairs of one second frame are asked for together."""
+
+
+class Inner:
+    """Puts asks whose subject is known only when another answer has come.
+
+    The engine lays out its asks before the first frame. What a first frame shows decides what is
+    looked for in the second, so that question is put here, over the sources the engine delivers.
+    """
+
+    def __init__(self, backbone: Callable[[str], Backbone]) -> None:
+        """Make it.
+
+        Args:
+            backbone: Role -> its backbone in the profile.
+        """
+        self._backbone = backbone
+
+    def sources(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the pixels and truth that an ask rests on, each once."""
+        if _is_source(ask):
+            return (ask,)
+        needs = self._backbone(ask.role).needs(ask)
+        return tuple(dict.fromkeys(found for need in needs for found in self.sources(need)))
+
+    def answer(self, asks: Sequence[Ask], known: Sequence[Mapping[Ask, Any]]) -> list[Any]:
+        """Answer asks of one role.
+
+        Args:
+            asks: The asks.
+            known: For each of them, its sources -> their answers.
+        """
+        if not asks:
+            return []
+        if _is_source(asks[0]):
+            return [answers[ask] for ask, answers in zip(asks, known, strict=True)]
+        backbone = self._backbone(asks[0].role)
+        inputs = [
+            tuple(self.answer([need], [answers])[0] for need in backbone.needs(ask))
+            for ask, answers in zip(asks, known, strict=True)
+        ]
+        out: list[Any] = []
+        for first in range(0, len(asks), backbone.batch):
+            batch = list(asks[first : first + backbone.batch])
+            values = inputs[first : first + backbone.batch]
+            # Padded to one size, as the engine does.
+            padding = backbone.batch - len(batch)
+            found = backbone.compute(batch + batch[-1:] * padding, values + values[-1:] * padding)
+            out += found[: len(batch)]
+        return out
+
+
+def _is_source(ask: Ask) -> bool:
+    return ask.role == PIXELS or ask.role.startswith("truth:")
+
+
+def concept_of(phrase: str) -> str:
+    """Return what a detected phrase is looked for as again.
+
+    Lower case, without brackets, stray characters and leading articles; ``object`` for nothing.
+
+    Example:
+        >>> concept_of("A red chair."), concept_of("##")
+        ('red chair', 'object')
+    """
+    text = re.sub(r"\([^)]*\)|[^a-z0-9 /_-]+", " ", phrase.lower())
+    text = re.sub(r"^(?:(?:a|an|the) )+", "", " ".join(text.split()))
+    return text or "object"
+
+
+class _Crops:
+    """Describes masked things on white, as frames of their own."""
+
+    def __init__(self, backbone: Callable[[str], Backbone]) -> None:
+        self.inner = Inner(backbone)
+
+    def describe(
+        self, role: str, frame: NDArray[np.uint8], regions: Sequence[Region], subject: str = ""
+    ) -> list[Any]:
+        """Return the answer of a role to the crop of every region."""
+        # Frame 0 of a video of its own: a crop has no place in the rollout.
+        ask = Ask(role, (0,), subject)
+        views = [{pixels(0): crop(frame, region.mask, "white")} for region in regions]
+        return self.inner.answer([ask] * len(views), views)
+
+
+class Anchors:
+    """Answers ``anchors`` with the objects of a frame that are looked for again, best first.
+
+    At most 10 of everything that is segmented, by confidence x area.
+    """
+
+    name = "object-anchors"
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def __init__(self, backbone: Callable[[str], Backbone]) -> None:
+        """Make it.
+
+        Args:
+            backbone: Role -> its backbone in the profile.
+        """
+        self._crops = _Crops(backbone)
+        # Made now, so that the engine knows from the start what it will have asked.
+        backbone("embed")
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the frame and everything in it."""
+        return pixels(ask.frames[0]), Ask("segment", ask.frames, Thing(ANYTHING))
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Choose and describe the anchors of every frame."""
+        return [self._anchors(frame, regions) for frame, regions in inputs]
+
+    def _anchors(self, frame: NDArray[np.uint8], regions: Sequence[Region]) -> tuple[Anchor, ...]:
+        large = [r for r in regions if r.area >= constant("r2m.object_area")]
+        large.sort(key=lambda r: -r.score * r.area)
+        chosen = large[: whole("r2m.anchors")]
+        vectors = self._crops.describe("embed", frame, chosen)
+        return tuple(
+            Anchor(concept_of(r.category), v) for r, v in zip(chosen, vectors, strict=True)
+        )
+
+
+class Objects:
+    """Answers ``objects``, asked as (i, j), with the ObjectScores of a pair of frames.
+
+    Every concept among the anchors of i is detected anew in j; the (at most 5) surest candidates
+    are compared on white.
+    """
+
+    name = "object-identity"
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def __init__(self, backbone: Callable[[str], Backbone], semantic: bool) -> None:
+        """Make it.
+
+        Args:
+            backbone: Role -> its backbone in the profile.
+            semantic: Whether there is a role text.
+        """
+        self._crops = _Crops(backbone)
+        self._semantic = semantic
+        self._found: OrderedDict[tuple[int, ...], tuple[Any, dict[str, list[Candidate]]]] = (
+            OrderedDict()
+        )
+        for role in ("embed", "segment", *(["text"] if semantic else [])):
+            backbone(role)
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the anchors of the first frame, and what the second is searched from."""
+        i, j = ask.frames
+        return (Ask("anchors", (i,)), pixels(j), *self._sources(j))
+
+    def _sources(self, frame: int) -> tuple[Ask, ...]:
+        return self._crops.inner.sources(Ask("segment", (frame,), Thing(ANYTHING)))
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Score every pair."""
+        return [
+            self._score(ask.frames[1], anchors, frame, values)
+            for ask, (anchors, frame, *values) in zip(asks, inputs, strict=True)
+        ]
+
+    def _score(
+        self,
+        j: int,
+        anchors: Sequence[Anchor],
+        frame: NDArray[np.uint8],
+        values: Sequence[Any],
+    ) -> ObjectScores:
+        known = self._of_frame(frame, values)
+        sources = dict(zip(self._sources(j), values, strict=True))
+        for concept in dict.fromkeys(anchor.concept for anchor in anchors):
+            if concept not in known:
+                known[concept] = self._candidates(j, concept, frame, sources)
+        return object_identity(anchors, known)
+
+    def _of_frame(
+        self, frame: NDArray[np.uint8], values: Sequence[Any]
+    ) -> dict[str, list[Candidate]]:
+        """Return concept -> candidates of a frame that was searched before, empty for a new one."""
+        kept = (frame, *values)
+        key = tuple(map(id, kept))
+        if key not in self._found:
+            # Keeping the sources keeps their ids theirs.
+            self._found[key] = (kept, {})
+            if len(self._found) > _KEPT_FRAMES:
+                self._found.popitem(last=False)
+        self._found.move_to_end(key)
+        return self._found[key][1]
+
+    def _candidates(
+        self, j: int, concept: str, frame: NDArray[np.uint8], sources: Mapping[Ask, Any]
+    ) -> list[Candidate]:
+        ask = Ask("segment", (j,), Thing(concept))
+        (regions,) = self._crops.inner.answer([ask], [sources])
+        surest = sorted(regions, key=lambda r: -r.score)[: whole("r2m.candidates")]
+        large = [r for r in surest if r.area >= constant("r2m.object_area")]
+        vectors = self._crops.describe("embed", frame, large)
+        likeness: list[Any] = [None] * len(large)
+        if self._semantic:
+            likeness = self._crops.describe("text", frame, large, concept)
+        return [
+            Candidate(v, r.score, None if u is None else float(u))
+            for r, v, u in zip(large, vectors, likeness, strict=True)
+        ]
