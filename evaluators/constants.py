@@ -47,6 +47,7 @@ TABLE: dict[str, Constant] = {
     "worldmembench.rpe_stride": Constant(10, _O, "stride of the jitter-robust RPE, frames"),
     "worldmembench.quality_stride": Constant(4, _P, "sampling of the quality metrics, frames"),
     "worldmembench.glances": Constant(4, _O, "frames of a return for a second detector"),
+    "worldmembench.judge_stride": Constant(8, _P, "frames that the judge sees, beside the last"),
     "worldmembench.progress_start": Constant(0.01, _O, "event progress that counts as started"),
     # R2M
     "r2m.gap_ratio": Constant(0.2, _P, "smallest gap of a revisit, share of T"),
@@ -108,6 +109,7 @@ TABLE: dict[str, Constant] = {
     "mbench.pair_depth": Constant(0.01, _O, "distance or baseline, share of median depth"),
     "mbench.pixel_width": Constant(504, _O, "width at which pixel errors are measured"),
     "mbench.min_matches": Constant(8, _O, "fewest verified matches of a pair"),
+    "mbench.judge_stride": Constant(8, _O, "frames that the judge sees, beside the last"),
     "mbench.still": Constant(1e-3, _O, "twist norm under which a camera counts as still"),
     # Backbones
     "faces.inside": Constant(0.5, _O, "share of a face's box inside its person's box"),

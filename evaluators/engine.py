@@ -6,7 +6,7 @@ import importlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import BENCHMARKS, Case
 from worldenv.evaluators.constants import CONSTANTS_VERSION
-from worldenv.evaluators.plan import PIXELS, Ask, Context, Features, Measurement, Outcome
+from worldenv.evaluators.plan import (
+    PIXELS,
+    Ask,
+    Context,
+    Failure,
+    Features,
+    Measurement,
+    Outcome,
+)
 from worldenv.evaluators.profile import Profile, load_profile
 from worldenv.evaluators.score import Score
 from worldenv.world import Chunk, UnknownName, WorldSpec
@@ -44,12 +52,6 @@ class Summary:
 
 
 _MISSING: Any = object()
-
-
-class Failure(NamedTuple):
-    """Stands for an answer that could not be made; whatever needs it fails with its message."""
-
-    message: str
 
 
 class _Node:
@@ -317,7 +319,7 @@ class Engine:
         features = {ask: self._nodes[ask].answer for ask in set(measurement.asks)}
         broken = next((v for v in features.values() if isinstance(v, Failure)), None)
         if broken is not None and not measurement.partial:
-            self._settle(index, self._same(index, "error", broken.message), final_at)
+            self._settle(index, self._same(index, broken.status, broken.message), final_at)
             return
         features = {a: v for a, v in features.items() if not isinstance(v, Failure)}
         self._settle(index, self._compute(index, features), final_at)
@@ -387,6 +389,7 @@ def build_engine(
     K_exactness: str = "nominal",
     seed: int = 0,
     truth: Collection[str] = (),
+    script: str | None = None,
     on_answer: Callable[[Ask], None] | None = None,
 ) -> Engine:
     """Plan the measurements of one rollout and return the engine that will run them.
@@ -401,6 +404,7 @@ def build_engine(
         K_exactness: How far K is known.
         seed: Seed of sampled pairs.
         truth: Truth keys that the source offers, any of ``pose``, ``depth``, ``ids``, ``state``.
+        script: Name of the script that the path comes from; one that text drives says what.
         on_answer: Called with every ask when it is answered.
 
     Raises:
@@ -414,7 +418,7 @@ def build_engine(
     loaded = load_profile(profile, truth, K, len(path))
     measurements: list[Measurement] = []
     concluders: list[Callable[[Sequence[Score]], list[Score]]] = []
-    context = Context(path, loaded, case, spec, K, K_exactness, seed)
+    context = Context(path, loaded, case, spec, K, K_exactness, seed, script=script)
     for name, chosen in options.items():
         if name not in BENCHMARKS:
             raise UnknownName("benchmark", name, BENCHMARKS)
@@ -422,7 +426,7 @@ def build_engine(
         for key in chosen:
             if key not in module.OPTIONS:
                 raise UnknownName(f"option of {name}", key, module.OPTIONS)
-        own = Context(path, loaded, case, spec, K, K_exactness, seed, dict(chosen))
+        own = Context(path, loaded, case, spec, K, K_exactness, seed, dict(chosen), script)
         measurements += module.plan(own)
 
         def conclude(

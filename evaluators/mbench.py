@@ -9,7 +9,7 @@ import numpy as np
 
 from worldenv.camera import twists
 from worldenv.case import Target
-from worldenv.evaluators import events
+from worldenv.evaluators import events, judged
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.folds import Folds, folds, median_depth, neighbours
 from worldenv.evaluators.mbench_entities import PERSON, centroids, centroids_over, identity
@@ -97,9 +97,18 @@ def _continuation(context: Context, segments: Sequence[Segment]) -> list[Measure
         out.append(refused(_ID, slots, "not_applicable", reason))
     out += [lighting(context, beside, None), style(context, beside.pairs, None)]
     out.append(text(context, segments))
-    slots = [Slot(metric) for metric in ("geometry", "action", *_EVOLUTION)]
+    slots = [Slot(metric) for metric in ("geometry", "action")]
     reason = "text asks for the motion: the path prescribes no exit and return, and no twist"
-    return [*out, refused(_ID, slots, "not_applicable", reason)]
+    out.append(refused(_ID, slots, "not_applicable", reason))
+    slots = [Slot(metric) for metric in _EVOLUTION]
+    if context.case is None or context.case.event is None:
+        out.append(refused(_ID, slots, "not_applicable", "nothing is expected to change"))
+    elif context.lacks("event") is None:
+        reason = "the shown state is read against an exit and return, which the path has not"
+        out.append(refused(_ID, slots, "not_applicable", reason))
+    else:
+        out.append(judged.evolution(context, slots))
+    return out
 
 
 def _shared(context: Context, role: str) -> dict[str, Any]:
@@ -289,9 +298,8 @@ def _evolution(context: Context) -> list[Measurement]:
     event = context.case.event if context.case is not None else None
     if event is None:
         return [refused(_ID, slots, "not_applicable", "nothing is expected to change")]
-    missing = context.lacks("event")
-    if missing is not None:
-        return [refused(_ID, slots, "unavailable", missing)]
+    if context.lacks("event") is not None:
+        return [judged.evolution(context, slots)]
     path = context.path
     parts = {
         "before": _stride(path.frames_of("V").tolist()),

@@ -91,6 +91,13 @@ class Outcome:
 Features = Mapping[Ask, Any]
 
 
+class Failure(NamedTuple):
+    """Stands for an answer that could not be made; whatever needs it fails with its message."""
+
+    message: str
+    status: Status = "error"
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One step of a plan: pure, over the answers to its asks.

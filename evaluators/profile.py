@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from worldenv.evaluators.backbones.base import Backbone, OfPair, Pairwise
 from worldenv.evaluators.backbones.device import device_name
+from worldenv.evaluators.judging.settings import VARIABLE as JUDGE
+from worldenv.evaluators.judging.settings import JudgeSettings, judge_settings
 from worldenv.evaluators.plan import PIXELS, Ask, pixels
 from worldenv.evaluators.profiles import TABLE, Setting
 from worldenv.world import UnknownName
@@ -135,6 +137,7 @@ def load_profile(
     Raises:
         UnknownName: there is no such profile.
         Unsupported: the chosen device is not there.
+        InvalidJudge: the judge that the environment names is none.
     """
     if name not in PROFILES:
         raise UnknownName("profile", name, PROFILES)
@@ -152,6 +155,13 @@ def load_profile(
         else:
             makers[role] = partial(choice.make, setting)
             nouns[role] = choice.nouns
+    judges = judge_settings()
+    if judges is not None:
+        makers["judge"] = partial(_vision_judge, judges)
+    else:
+        missing["judge"] = (
+            f"role 'judge' of profile {name}: it needs a judge; name one by --judge or {JUDGE}"
+        )
     if suffix:
         truthful, absent = _of_truth(truth, K)
         makers |= truthful
@@ -188,6 +198,12 @@ def assemble(
         every |= _of_regions(K, lambda role: profile.backbone(role), set(every))
     profile = Profile(name, every, missing, nouns, device)
     return profile
+
+
+def _vision_judge(judges: JudgeSettings) -> Backbone:
+    from worldenv.evaluators.backbones.judge import VisionJudge
+
+    return VisionJudge(judges)
 
 
 def _of_truth(

@@ -11,6 +11,7 @@ import numpy as np
 from worldenv.evaluators.backbones.truth import ANYTHING
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.finder import RevisitFinder
+from worldenv.evaluators.judged import thinned
 from worldenv.evaluators.metrics.checks import number
 from worldenv.evaluators.metrics.match import Correspondence
 from worldenv.evaluators.metrics.objects import ObjectScores
@@ -199,6 +200,13 @@ def _measure(
         extra["semantic"] = "confidence and text" if by_text else "confidence"
         if by_text:
             extra["backbone"] = context.profile.backbone("text").name
+
+    if metric == "state":
+        most = getattr(context.profile.backbone("judge"), "pairs", None)
+        if most is not None:
+            # Truth costs nothing; a judge is asked for a spread of each set.
+            pairs, groups = thinned(pairs, most), None
+            extra["judged"] = {name: len(group) for name, group in pairs.items()}
 
     def compute(features: Features) -> list[Outcome]:
         return _rows(metric, ask, pairs, groups, extra, features)

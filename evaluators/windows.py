@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from worldenv.camera import CameraPath
-from worldenv.case import load_script
+from worldenv.case import load_script, script_names
 from worldenv.evaluators.constants import whole
 from worldenv.evaluators.plan import Context
 
@@ -58,7 +58,9 @@ def text_segments(context: Context) -> tuple[Segment, ...]:
     evenly.
     """
     path, case = context.path, context.case
-    script = load_script(context.script) if context.script is not None else None
+    name = context.script or ""
+    known = name.partition("(")[0] in script_names()
+    script = load_script(name) if known else None
     prompts = getattr(script, "prompts", None)
     if script is not None and prompts is not None:
         parts, walked = prompts(context.spec, case), script.path(context.spec, case)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import events, windows
+from worldenv.evaluators import events, judged, windows
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.checks import InvalidInput, numbers
@@ -301,9 +301,8 @@ def _rpe(context: Context) -> list[Measurement]:
 def _dynamic(context: Context) -> Measurement:
     names = ("event_start", *events.ASPECTS, "dynamic_overall")
     slots = tuple(Slot(name, "", None, None, 1 if name == "event_start" else 8) for name in names)
-    missing = context.lacks("event")
-    if missing is not None:
-        return refused(_ID, slots, "unavailable", missing)
+    if context.lacks("event") is not None:
+        return judged.dynamic(context, slots, gate)
     assert context.case is not None and context.case.event is not None
     instance = context.case.event.instance
     phases = context.path.phases or ()

@@ -12,7 +12,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_worlds
+from worldenv import cli_judge, cli_worlds
+from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
     console,
     errors,
@@ -102,6 +103,8 @@ def bench(
     ] = None,
     seed: Annotated[list[int] | None, typer.Option("--seed", help="Seed, repeatable.")] = None,
     profile: Profile = "classic+truth",
+    judge: Judge = None,
+    judge_model: JudgeModel = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
     ] = None,
@@ -125,6 +128,7 @@ def bench(
 
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
+    use_judge(judge, judge_model)
     selected: int | Sequence[str] | None = case or cases
     seeds = seed or [0]
     options = parse_options(world_option or [])
@@ -183,6 +187,8 @@ def score(
     profile: Annotated[
         str | None, typer.Option("--profile", help="Which backbones measure.")
     ] = None,
+    judge: Judge = None,
+    judge_model: JudgeModel = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
     ] = None,
@@ -190,6 +196,7 @@ def score(
     """Score a recorded rollout, or any video with its camera path."""
     from worldenv import offline
 
+    use_judge(judge, judge_model)
     with progress_bar(None) as advance:
         results = offline.score(
             source,
@@ -257,6 +264,7 @@ def explain(
 
 suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
 app.add_typer(suites, name="suites", invoke_without_command=True)
+suites.add_typer(cli_judge.questions, name="questions")
 
 
 @suites.callback(invoke_without_command=True)

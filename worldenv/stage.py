@@ -423,6 +423,7 @@ def rebuild_engine(
         K_exactness=rollout.K_exactness,
         seed=rollout.seed,
         truth=truth,
+        script=rollout.script,
     )
 
 
