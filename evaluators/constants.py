@@ -46,7 +46,6 @@ TABLE: dict[str, Constant] = {
     "worldmembench.return_angle": Constant(30, _P, "departure and return threshold, degrees"),
     "worldmembench.rpe_stride": Constant(10, _O, "stride of the jitter-robust RPE, frames"),
     "worldmembench.quality_stride": Constant(4, _P, "sampling of the quality metrics, frames"),
-    "worldmembench.glances": Constant(4, _O, "frames of a return for a second detector"),
     "worldmembench.judge_stride": Constant(8, _P, "frames that the judge sees, beside the last"),
     "worldmembench.progress_start": Constant(0.01, _O, "event progress that counts as started"),
     # R2M
@@ -112,6 +111,7 @@ TABLE: dict[str, Constant] = {
     "mbench.judge_stride": Constant(8, _O, "frames that the judge sees, beside the last"),
     "mbench.still": Constant(1e-3, _O, "twist norm under which a camera counts as still"),
     # Backbones
+    "entities.glances": Constant(4, _O, "frames of a return that a second detector looks at"),
     "faces.inside": Constant(0.5, _O, "share of a face's box inside its person's box"),
     "sift.features": Constant(1024, _P, "keypoints a frame"),
     "sift.ratio": Constant(0.8, _O, "second-nearest ratio"),

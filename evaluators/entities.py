@@ -12,10 +12,11 @@ from scipy.optimize import linear_sum_assignment
 
 from worldenv.case import Target
 from worldenv.evaluators.backbones.regions import Region
-from worldenv.evaluators.constants import constant
+from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.shape import overlap
 from worldenv.evaluators.plan import Ask, Context, Thing
+from worldenv.evaluators.windows import uniform
 
 
 @dataclass
@@ -93,6 +94,29 @@ def gather_faces(
                 seen = Sighting(frame, portrait.owner, portrait.vector)
                 out.setdefault(portrait.owner.track, []).append(seen)
     return out
+
+
+def glances(context: Context, noun: str, frames: Sequence[int]) -> list[Ask]:
+    """Return the asks of a second, more easily convinced detector, none where there is none.
+
+    Args:
+        context: What is known before the first frame.
+        noun: What is looked for.
+        frames: Where it should be, ascending; a few of them are looked at.
+    """
+    if context.lacks("second_detect", noun=noun) is not None:
+        return []
+    looked = uniform(frames, whole("entities.glances"))
+    return [Ask("glance", (frame,), Thing(noun)) for frame in looked]
+
+
+def overlooked(features: Mapping[Ask, Any], asks: Sequence[Ask], seen: Tracks) -> bool:
+    """Return whether a second detector finds more than what is scored in any frame it looks at."""
+    return any(
+        features[ask]
+        > sum(s.frame == ask.frames[0] for track in seen.valid.values() for s in track)
+        for ask in asks
+    )
 
 
 def lasting(context: Context) -> bool:

@@ -60,6 +60,7 @@ def identity(context: Context, frames: Sequence[int]) -> Measurement:
         vectors = [[vector for _, vector in found] for found in faces]
         tracks = track_identities(vectors)
         detail: dict[str, Any] = {"backbone": backbone, "faces": sum(map(len, faces))}
+        detail["frames"] = [f for f, found in zip(chosen, faces, strict=True) if found]
         if not tracks:
             reason = "no face is seen in any of the frames"
             status: Status = "no_observation" if people else "not_applicable"
@@ -116,6 +117,7 @@ def centroids(context: Context, fold: Folds, noun: str, targets: Sequence[Target
     there, again = Thing(noun, tuple(before)), Thing(noun, tuple(after))
     by_instance = entities.lasting(context)
     shared = {"backbone": context.profile.backbone("embed").name}
+    again_looked = entities.glances(context, noun, hold or back[-1:])
 
     def compute(features: Features) -> list[Outcome]:
         first = entities.gather(features, initial, there)
@@ -133,7 +135,8 @@ def centroids(context: Context, fold: Folds, noun: str, targets: Sequence[Target
                 reason = "the target is not seen in the initial observation"
                 found.append(_none("not_applicable", reason, shared))
             elif track is None:
-                status: Status = "no_observation" if seen_after.small else "absent"
+                missed = seen_after.small or entities.overlooked(features, again_looked, seen_after)
+                status: Status = "no_observation" if missed else "absent"
                 reason = "nothing of its kind is seen after the return"
                 found.append(_none(status, reason, shared))
             else:
@@ -141,7 +144,7 @@ def centroids(context: Context, fold: Folds, noun: str, targets: Sequence[Target
                 found.append(_consistency(rows, shared))
         return found
 
-    asks = [*entities.looks(before, there), *entities.looks(after, again)]
+    asks = [*entities.looks(before, there), *entities.looks(after, again), *again_looked]
     return Measurement(_ID, slots, tuple(asks), compute)
 
 

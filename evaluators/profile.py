@@ -90,7 +90,8 @@ class Profile:
             only = self._nouns.get(role, ())
             if not noun or not only or noun in only:
                 return None
-            return f"role {role!r} of profile {self.name} knows {', '.join(only)} only, no {noun}"
+            wanted = "not every object" if noun == "*" else f"no {noun}"
+            return f"role {role!r} of profile {self.name} knows {', '.join(only)} only, {wanted}"
         default = f"profile {self.name} has no backbone for role {role!r}"
         return self._missing.get(role, default)
 

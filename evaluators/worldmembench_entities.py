@@ -11,7 +11,7 @@ from worldenv.camera import geodesic_deg
 from worldenv.case import Target
 from worldenv.evaluators import entities
 from worldenv.evaluators.backbones.cutout import Facing
-from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.constants import constant
 from worldenv.evaluators.entities import Sighting
 from worldenv.evaluators.plan import (
     Ask,
@@ -23,7 +23,7 @@ from worldenv.evaluators.plan import (
     Thing,
     refused,
 )
-from worldenv.evaluators.windows import sampled, uniform
+from worldenv.evaluators.windows import sampled
 
 _ID = "worldmembench"
 VARIANTS = ("whole", "core")
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
         first: The Thing that is asked for in V; tracked there.
         again: The Thing that is asked for in R_k; tracked there alone.
         facing: Frame -> the same, turned to face the start; None where K is unknown.
-        glances: Frames of R_k near the start that a second detector looks at.
+        glances: Asks of a second detector about frames of R_k near the start.
     """
 
     initial: list[int]
@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     first: Thing
     again: Thing
     facing: Callable[[int], Facing] | None
-    glances: list[int]
+    glances: list[Ask]
 
 
 def plan_of(context: Context, k: int, noun: str, turns: Turns) -> Plan:
@@ -71,6 +71,9 @@ def plan_of(context: Context, k: int, noun: str, turns: Turns) -> Plan:
     path = context.path
     initial, back, gone = (sampled(path, phase) for phase in ("V", f"R{k}", f"D{k}"))
     again = Thing(noun, tuple(back))
+    turned = geodesic_deg(path.poses[back, :3, :3], np.eye(3))
+    limit = constant("worldmembench.core_angle")
+    near = [frame for frame, angle in zip(back, turned, strict=True) if angle <= limit]
     return Plan(
         initial,
         back,
@@ -78,7 +81,7 @@ def plan_of(context: Context, k: int, noun: str, turns: Turns) -> Plan:
         Thing(noun, tuple(initial)),
         again,
         _facing(context, again, bool(turns.asks)),
-        _glances(context, noun, back),
+        entities.glances(context, noun, near or back[-1:]),
     )
 
 
@@ -90,17 +93,6 @@ def _facing(context: Context, thing: Thing, realised: bool) -> Callable[[int], F
         return lambda frame: Facing(thing, limit)
     R = context.path.poses[:, :3, :3]
     return lambda frame: Facing(thing, limit, tuple((R[0].T @ R[frame]).ravel().tolist()))
-
-
-def _glances(context: Context, noun: str, back: Sequence[int]) -> list[int]:
-    """Return the frames near the start that a second detector looks at, where there is one."""
-    if context.lacks("second_detect", noun=noun) is not None:
-        return []
-    turned = geodesic_deg(context.path.poses[back, :3, :3], np.eye(3))
-    near = [
-        f for f, a in zip(back, turned, strict=True) if a <= constant("worldmembench.core_angle")
-    ]
-    return uniform(near or back[-1:], whole("worldmembench.glances"))
 
 
 def measure(
@@ -146,8 +138,7 @@ def _measurement(
         asks += [Ask("portrait", (f,), plan.again) for f in plan.back]
     if plan.facing is not None:
         asks += entities.looks(plan.back, plan.facing)
-    asks += [*presence, *turns.asks]
-    asks += [Ask("glance", (f,), Thing(plan.first.noun)) for f in plan.glances]
+    asks += [*presence, *turns.asks, *plan.glances]
     about: dict[str, Any] = {
         "pose_source": turns.source,
         "backbone": context.profile.backbone("identity" if by_face else "embed").name,
@@ -240,11 +231,8 @@ def _look(
     )
     limit = constant("worldmembench.core_angle")
     # What is too small to be scored, or is found by a more easily convinced detector, was missed.
-    missed = any(angles[f] <= limit for f in seen.small) or any(
-        features[Ask("glance", (f,), Thing(plan.first.noun))]
-        > sum(any(s.frame == f for s in track) for track in seen.valid.values())
-        for f in plan.glances
-    )
+    missed = any(angles[f] <= limit for f in seen.small)
+    missed = missed or entities.overlooked(features, plan.glances, seen)
     return View(reference, seen, turned, chosen, angles, missed, by_instance)
 
 
