@@ -246,7 +246,7 @@ def _of_regions(
     """Return what can be asked wherever a frame can be segmented."""
     from worldenv.evaluators.backbones import seen
     from worldenv.evaluators.backbones.cutout import Cutout
-    from worldenv.evaluators.backbones.objects import Anchors, Objects
+    from worldenv.evaluators.backbones.objects import Anchors, Objects, Scenes
 
     semantic = "text" in known
     return {
@@ -256,6 +256,7 @@ def _of_regions(
         "glance": seen.Glances,
         "portrait": seen.Portraits,
         "anchors": lambda: Anchors(ask),
+        "scene": lambda: Scenes(ask),
         "objects": lambda: Objects(ask, semantic),
     }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,9 +16,6 @@ from worldenv.evaluators.backbones.truth import ANYTHING
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.objects import Anchor, Candidate, ObjectScores, object_identity
 from worldenv.evaluators.plan import PIXELS, Ask, Thing, pixels
-
-_KEPT_FRAMES = 8
-"""Second frames whose candidates are kept: pairs of one second frame are asked for together."""
 
 
 class Inner:
@@ -123,8 +119,6 @@ class Anchors:
             backbone: Role -> its backbone in the profile.
         """
         self._crops = _Crops(backbone)
-        # Made now, so that the engine knows from the start what it will have asked.
-        backbone("embed")
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame and everything in it."""
@@ -142,6 +136,44 @@ class Anchors:
         return tuple(
             Anchor(concept_of(r.category), v) for r, v in zip(chosen, vectors, strict=True)
         )
+
+
+class Scene:
+    """A second frame that concepts are searched in, each once; what was found dies with it."""
+
+    def __init__(self, frame: NDArray[np.uint8], sources: Mapping[Ask, Any]) -> None:
+        self.frame = frame
+        self.sources = sources
+        self.found: dict[str, list[Candidate]] = {}
+
+
+class Scenes:
+    """Answers ``scene`` with the Scene of a frame."""
+
+    name = "object-scene"
+    revision = "1"
+    checksum = ""
+    batch = 1
+
+    def __init__(self, backbone: Callable[[str], Backbone]) -> None:
+        """Make it.
+
+        Args:
+            backbone: Role -> its backbone in the profile.
+        """
+        self._inner = Inner(backbone)
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return the frame and whatever else segmenting it rests on."""
+        sources = self._inner.sources(Ask("segment", ask.frames, Thing(ANYTHING)))
+        return tuple(dict.fromkeys((pixels(ask.frames[0]), *sources)))
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Lay every frame out for searching."""
+        return [
+            Scene(values[0], dict(zip(self.needs(ask), values, strict=True)))
+            for ask, values in zip(asks, inputs, strict=True)
+        ]
 
 
 class Objects:
@@ -165,66 +197,36 @@ class Objects:
         """
         self._crops = _Crops(backbone)
         self._semantic = semantic
-        self._found: OrderedDict[tuple[int, ...], tuple[Any, dict[str, list[Candidate]]]] = (
-            OrderedDict()
-        )
+        # Made now, so that the engine knows from the start what it will have asked.
         for role in ("embed", "segment", *(["text"] if semantic else [])):
             backbone(role)
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the anchors of the first frame, and what the second is searched from."""
+        """Return the anchors of the first frame and the scene of the second."""
         i, j = ask.frames
-        return (Ask("anchors", (i,)), pixels(j), *self._sources(j))
-
-    def _sources(self, frame: int) -> tuple[Ask, ...]:
-        return self._crops.inner.sources(Ask("segment", (frame,), Thing(ANYTHING)))
+        return Ask("anchors", (i,)), Ask("scene", (j,))
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Score every pair."""
         return [
-            self._score(ask.frames[1], anchors, frame, values)
-            for ask, (anchors, frame, *values) in zip(asks, inputs, strict=True)
+            self._score(ask.frames[1], *values) for ask, values in zip(asks, inputs, strict=True)
         ]
 
-    def _score(
-        self,
-        j: int,
-        anchors: Sequence[Anchor],
-        frame: NDArray[np.uint8],
-        values: Sequence[Any],
-    ) -> ObjectScores:
-        known = self._of_frame(frame, values)
-        sources = dict(zip(self._sources(j), values, strict=True))
+    def _score(self, j: int, anchors: Sequence[Anchor], scene: Scene) -> ObjectScores:
         for concept in dict.fromkeys(anchor.concept for anchor in anchors):
-            if concept not in known:
-                known[concept] = self._candidates(j, concept, frame, sources)
-        return object_identity(anchors, known)
+            if concept not in scene.found:
+                scene.found[concept] = self._candidates(j, concept, scene)
+        return object_identity(anchors, scene.found)
 
-    def _of_frame(
-        self, frame: NDArray[np.uint8], values: Sequence[Any]
-    ) -> dict[str, list[Candidate]]:
-        """Return concept -> candidates of a frame that was searched before, empty for a new one."""
-        kept = (frame, *values)
-        key = tuple(map(id, kept))
-        if key not in self._found:
-            # Keeping the sources keeps their ids theirs.
-            self._found[key] = (kept, {})
-            if len(self._found) > _KEPT_FRAMES:
-                self._found.popitem(last=False)
-        self._found.move_to_end(key)
-        return self._found[key][1]
-
-    def _candidates(
-        self, j: int, concept: str, frame: NDArray[np.uint8], sources: Mapping[Ask, Any]
-    ) -> list[Candidate]:
+    def _candidates(self, j: int, concept: str, scene: Scene) -> list[Candidate]:
         ask = Ask("segment", (j,), Thing(concept))
-        (regions,) = self._crops.inner.answer([ask], [sources])
+        (regions,) = self._crops.inner.answer([ask], [scene.sources])
         surest = sorted(regions, key=lambda r: -r.score)[: whole("r2m.candidates")]
         large = [r for r in surest if r.area >= constant("r2m.object_area")]
-        vectors = self._crops.describe("embed", frame, large)
+        vectors = self._crops.describe("embed", scene.frame, large)
         likeness: list[Any] = [None] * len(large)
         if self._semantic:
-            likeness = self._crops.describe("text", frame, large, concept)
+            likeness = self._crops.describe("text", scene.frame, large, concept)
         return [
             Candidate(v, r.score, None if u is None else float(u))
             for r, v, u in zip(large, vectors, likeness, strict=True)
