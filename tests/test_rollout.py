@@ -513,9 +513,9 @@ def _pose_file(**fields):
     ("content", "match"),
     [
         ("{", "no JSON"),
-        ("[1, 2]", "no pose file"),
+        ("[1, 2]", "4x4 or 3x4"),
         ('{"a": 1}', "no pose file"),
-        ('{"poses": [[1, 2]]}', "frame 0 must be 4x4 numbers"),
+        ('{"poses": [[1, 2]]}', "frame 0 must be 4x4 or 3x4 numbers"),
         ('{"poses": [[[NaN,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]]}', "not finite"),
         ('{"poses": [[[2,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]]}', "rotation"),
         ('{"0": {"K": 1}}', "extrinsic"),
@@ -526,8 +526,8 @@ def _pose_file(**fields):
         ('{"\u00b2": 5}', "no pose file"),
         ('{"poses": "x"}', "poses must be a list"),
         ('{"poses": []}', "0 poses"),
-        ('{"poses": [{}]}', "the pose of frame 0 must be 4x4 numbers"),
-        ('{"poses": [null]}', "the pose of frame 0 must be 4x4 numbers"),
+        ('{"poses": [{}]}', "the pose of frame 0 must be 4x4 or 3x4 numbers"),
+        ('{"poses": [null]}', "the pose of frame 0 must be 4x4 or 3x4 numbers"),
         (_pose_file(phases=5), "phases must be a list with one entry a frame, got 5"),
         (_pose_file(phases=[7]), "unknown phase 7"),
         (_pose_file(notes=5), "notes must be a list of texts, got 5"),
@@ -584,3 +584,58 @@ def test_folder_names_are_safe():
     assert safe_folder_name("../../etc") == "etc"
     assert safe_folder_name("") == "_"
     assert len(safe_folder_name("x" * 999)) == 120
+
+
+def _encode(file, frames, *arguments):
+    height, width = frames.shape[1:3]
+    command = [ffmpeg_executable(), "-y", "-loglevel", "error", "-f", "rawvideo", "-pix_fmt"]
+    command += ["rgb24", "-s", f"{width}x{height}", "-r", "16", "-i", "pipe:0", *arguments]
+    subprocess.run([*command, str(file)], input=frames.tobytes(), check=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("a.mp4", ["-c:v", "libx264", "-pix_fmt", "yuv420p", "-bf", "3", "-g", "100"]),
+        ("a.webm", ["-c:v", "libvpx-vp9", "-b:v", "1M"]),
+        ("a.mp4", ["-c:v", "libx265", "-pix_fmt", "yuv420p10le", "-x265-params", "log-level=none"]),
+        ("a.mov", ["-c:v", "prores_ks"]),
+        ("a.avi", ["-c:v", "mpeg4", "-q:v", "2"]),
+        ("a.avi", ["-c:v", "mjpeg", "-q:v", "2"]),
+    ],
+)
+def test_other_codecs_are_read_frame_for_frame(tmp_path, name, arguments):
+    # A bar that moves: whatever frame is lost, doubled or reordered shows.
+    frames = np.full((20, 48, 64, 3), 40, np.uint8)
+    for i, frame in enumerate(frames):
+        frame[:, 3 * i : 3 * i + 4] = 220
+    _encode(tmp_path / name, frames, *arguments)
+    read = np.stack(list(read_frames(tmp_path / name)))
+    assert read.shape == frames.shape
+    bars = read.astype(int).sum(axis=(1, 3))
+    assert [int(np.median(np.argsort(row)[-4:])) // 3 for row in bars] == list(range(20))
+
+
+def test_rotation_odd_sizes_and_uneven_times(tmp_path):
+    frames = np.full((12, 33, 47, 3), 40, np.uint8)
+    frames[:, :10] = 200
+    plain, turned, uneven = (tmp_path / f"{name}.mp4" for name in ("plain", "turned", "uneven"))
+    _encode(plain, frames, "-c:v", "libx264", "-pix_fmt", "yuv444p")
+    assert np.stack(list(read_frames(plain))).shape == frames.shape
+    tool = [ffmpeg_executable(), "-y", "-loglevel", "error"]
+    rotate = ["-display_rotation", "90", "-i", str(plain), "-c", "copy", str(turned)]
+    subprocess.run([*tool, *rotate], check=True)
+    read = np.stack(list(read_frames(turned)))
+    assert read.shape == (12, 47, 33, 3)
+    # Turned as a player shows it: what was on top is now at the left.
+    assert read[0, :, :8].mean() > 150 > read[0, :, 12:].mean()
+    times = "setpts=if(lt(N\\,5)\\,N\\,4*N-15)/16/TB"
+    stretch = ["-i", str(plain), "-vf", times, "-fps_mode", "vfr", "-c:v", "libx264", str(uneven)]
+    subprocess.run([*tool, *stretch], check=True)
+    assert len(list(read_frames(uneven))) == 12
+
+
+def test_what_is_no_video_container_is_said(tmp_path):
+    _encode(tmp_path / "a.gif", np.zeros((3, 32, 32, 3), np.uint8))
+    with pytest.raises(InvalidVideo, match="expected mp4, mov, mkv, webm or avi"):
+        list(read_frames(tmp_path / "a.gif"))

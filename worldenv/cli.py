@@ -168,11 +168,28 @@ def bench(
 
 @app.command()
 def score(
-    source: Annotated[Path, typer.Argument(help="Rollout folder, or an mp4/mkv/webm file.")],
+    source: Annotated[
+        Path, typer.Argument(help="Rollout folder, or a video (mp4, mov, mkv, webm, avi).")
+    ],
     path: Annotated[
         Path | None,
-        typer.Option("--path", help="Pose file of a video: ours, or R2M-Bench's json."),
+        typer.Option(
+            "--path", help="Pose file of a video: json (ours, R2M, NeRF), TUM, KITTI, npy."
+        ),
     ] = None,
+    pose_direction: Annotated[
+        str | None, typer.Option("--pose-direction", help="c2w or w2c.")
+    ] = None,
+    pose_axes: Annotated[
+        str | None, typer.Option("--pose-axes", help="opencv, opengl, blender or unity.")
+    ] = None,
+    pose_scale: Annotated[
+        float | None, typer.Option("--pose-scale", help="Metres a unit of the poses.")
+    ] = None,
+    trust_poses: Annotated[
+        bool,
+        typer.Option("--trust-poses", help="Score although the video moves otherwise."),
+    ] = False,
     script: Annotated[
         str | None,
         typer.Option("--script", help="Script that the video walked: names its phases."),
@@ -195,8 +212,12 @@ def score(
 ) -> None:
     """Score a recorded rollout, or any video with its camera path."""
     from worldenv import offline
+    from worldenv.conventions import convention_of
 
     use_judge(judge, judge_model)
+    stated = {"direction": pose_direction, "axes": pose_axes, "scale": pose_scale}
+    stated = {key: value for key, value in stated.items() if value is not None}
+    lines: list[str] = []
     with progress_bar(None) as advance:
         results = offline.score(
             source,
@@ -207,7 +228,12 @@ def score(
             profile=profile,
             out=out,
             progress=advance,
+            convention=convention_of(stated, "--pose") if stated else None,
+            trust_poses=trust_poses,
+            notify=lines.append,
         )
+    for line in lines:
+        console.print(f"[yellow]Note:[/] {escape(line)}", soft_wrap=True)
     for table in offline.tables(results):
         print_table(table)
     if out is not None:

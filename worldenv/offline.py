@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from worldenv import store
 from worldenv.bench import Results
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_suite
+from worldenv.conventions import Convention
+from worldenv.evaluators.agreement import MotionMeter, compare
 from worldenv.evaluators.stats import Table
 from worldenv.poses import load_path
 from worldenv.rollout import Rollout
@@ -17,6 +22,10 @@ from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
 from worldenv.stage import Progress, finished_record, rebuild_engine, score_rollout, silent
 from worldenv.world import UnknownName, WorldEnvError
+
+
+class PosesDisagree(WorldEnvError):
+    """A video moves as another reading of its poses would have it."""
 
 
 def score(
@@ -29,6 +38,9 @@ def score(
     profile: str | None = None,
     out: Path | None = None,
     progress: Progress | None = None,
+    convention: Convention | None = None,
+    trust_poses: bool = False,
+    notify: Callable[[str], None] = lambda line: None,
 ) -> Results:
     """Score a rollout folder or a video file with the engine that scores online.
 
@@ -41,15 +53,19 @@ def score(
         profile: None is ``classic+truth`` for rollouts with truth, else ``classic``.
         out: Folder to keep rollout, scores and index in, like a run of one episode.
         progress: Called with the number of frames scored.
+        convention: What the numbers of the pose file mean, None as its format says.
+        trust_poses: Score a video although it moves as another reading of its poses would have it.
+        notify: Called with lines that the user should see.
 
     Raises:
+        PosesDisagree: the video moves as another reading of its poses would have it.
         WorldEnvError: the source, the pose file or a name is wrong; nothing is written.
     """
     for name in benchmarks or ():
         if name not in BENCHMARKS:
             raise UnknownName("benchmark", name, BENCHMARKS)
     known = load_case(case) if case is not None else None
-    rollout = _open(source, path, script, known)
+    rollout = _open(source, path, script, known, convention, trust_poses, notify)
     if known is not None:
         rollout = replace(rollout, case=known)
     chosen = tuple(benchmarks or applicable(rollout.target, rollout.script or script))
@@ -152,7 +168,15 @@ def tables(results: Results) -> list[Table]:
     return found
 
 
-def _open(source: Path, path: Path | None, script: str | None, case: Case | None) -> Rollout:
+def _open(
+    source: Path,
+    path: Path | None,
+    script: str | None,
+    case: Case | None,
+    convention: Convention | None,
+    trust_poses: bool,
+    notify: Callable[[str], None],
+) -> Rollout:
     if source.is_dir():
         rollout = Rollout.load(source)
         if path is not None:
@@ -160,5 +184,46 @@ def _open(source: Path, path: Path | None, script: str | None, case: Case | None
                 f"{source} is a recorded rollout and brings its own poses; leave out --path."
             )
         return rollout
-    poses, K = load_path(source, path, script, case)
-    return Rollout.from_video(source, poses, K=K, case=case, script=script)
+    poses, K = load_path(source, path, script, case, convention)
+    return read_video(source, poses, K, case, script, trust_poses=trust_poses, notify=notify)
+
+
+def read_video(
+    file: Path,
+    path: CameraPath,
+    K: NDArray[np.float64] | None,
+    case: Case | None,
+    script: str | None,
+    *,
+    trust_poses: bool = False,
+    notify: Callable[[str], None] = lambda line: None,
+) -> Rollout:
+    """Return a video as a rollout, having compared its own motion with its path.
+
+    Raises:
+        PosesDisagree: it moves as another reading of the poses would have it.
+        InvalidVideo: it cannot be read, or has another number of frames than the path has poses.
+    """
+    meter = MotionMeter(len(path))
+    rollout = Rollout.from_video(file, path, K=K, case=case, script=script, on_frame=meter.add)
+    found = compare(meter, path, rollout.size, rollout.K)
+    if found.better is not None:
+        text = (
+            f"{file.name} and its poses disagree: it moves as with {found.better} (agreement "
+            f"{found.better_value:.2f}, as given {found.value:.2f})"
+        )
+        if not trust_poses:
+            raise PosesDisagree(
+                f"{text}; correct --pose-direction, --pose-axes or the poses, or say --trust-poses "
+                "when it is the model that moves so."
+            )
+        notify(f"{text}; the poses are trusted.")
+    elif found.value is not None and found.value < _WEAK:
+        notify(f"{file.name} hardly moves as its poses say (agreement {found.value:.2f}).")
+    if found.repeated:
+        notify(f"{file.name} repeats {found.repeated} frames where the camera should move.")
+    return rollout
+
+
+# Agreement under which the user is told; a model that follows its camera has above 0.9.
+_WEAK = 0.5

@@ -1,9 +1,8 @@
-"""Pose files: reading our own JSON and R2M-Bench's, and writing ours."""
+"""Pose files: reading our own and other people's, and writing ours."""
 
 from __future__ import annotations
 
 import json
-import re
 import reprlib
 from pathlib import Path
 from typing import Any
@@ -13,102 +12,83 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, InvalidPath
 from worldenv.case import Case, Script, load_script
-from worldenv.video import MAX_FRAMES
+from worldenv.conventions import Convention, Poses, read_array, read_json, read_table
 
 MAX_BYTES = 32 * 2**20
-
-_FRAME = re.compile(r"(0|[1-9][0-9]{0,6})\Z")
+_TABLES = (".txt", ".tum", ".kitti", ".csv")
+_ARRAYS = (".npy", ".npz")
 
 
 def load_poses(
-    file: str | Path, fps: float = 16.0
+    file: str | Path, fps: float = 16.0, convention: Convention | None = None
 ) -> tuple[CameraPath, NDArray[np.float64] | None]:
-    """Return the path of a pose file, and its intrinsics when it has some.
+    """Return the path of a pose file, re-based on frame 0, and its intrinsics when it has some.
 
-    Two formats are known. Ours: ``{"poses": [4x4, ...]}`` with optional ``fps``, ``phases``,
-    ``notes`` and ``K`` (3x3, pixels). R2M-Bench's: ``{"0": {"extrinsic": 4x4, "K": 3x3}, ...}``
-    keyed by frame index. Both hold camera-to-world matrices in OpenCV axes; the path is re-based
-    on frame 0.
+    ``.json``: ours, ``{"poses": [4x4, ...]}`` with optional ``fps``, ``phases``, ``notes``, ``K``
+    (3x3, pixels) and ``convention``; R2M-Bench's, ``{"0": {"extrinsic": 4x4, "K": 3x3}, ...}``;
+    NeRF's ``transforms.json``; or a list of 4x4 or 3x4 matrices. ``.txt``, ``.tum``, ``.kitti``,
+    ``.csv``: rows of TUM, KITTI or 4x4. ``.npy``, ``.npz``: (n, 4, 4) or (n, 3, 4).
 
     Args:
-        file: A JSON file.
+        file: The pose file.
         fps: Frames a second when the file does not say.
+        convention: What its numbers mean. Needed where the format does not say (lists and arrays
+            of matrices, rows of 16 numbers); overrides what other people's formats are taken to
+            mean.
 
     Raises:
-        InvalidPath: the file is absent, of neither format, over 32 MB or 20,000 poses, or holds
-            poses that are not rigid.
+        InvalidPath: the file is absent, of no known format, over 32 MB or 20,000 poses, states no
+            convention, or holds poses that are not rigid.
+        UnknownName: its convention is unknown.
     """
     file = Path(file)
-    data = _read(file)
     try:
-        if isinstance(data, dict) and "poses" in data:
-            return _ours(data, fps)
-        if isinstance(data, dict) and data and all(_FRAME.match(key) for key in data):
-            return _theirs(data, fps)
+        found = _read(file)
+        meant = convention or found.stated
+        if meant is None:
+            raise InvalidPath(
+                "its format does not say what the matrices mean; state it: direction c2w or w2c "
+                "and camera axes (--pose-direction, --pose-axes)"
+            )
+        rate = found.fps if found.fps is not None else fps
+        path = meant.path(found.matrices, rate, found.phases)
+        if found.notes:
+            path = CameraPath(path.poses, fps=path.fps, phases=path.phases, notes=found.notes)
     except InvalidPath as error:
         raise InvalidPath(f"{file}: {error}") from error
-    raise InvalidPath(
-        f'{file} is no pose file; expected {{"poses": [4x4, ...]}} or '
-        '{"0": {"extrinsic": 4x4, "K": 3x3}, ...}'
-    )
+    return path, found.K
 
 
-def _ours(data: dict[str, Any], fps: float) -> tuple[CameraPath, NDArray[np.float64] | None]:
-    rows = data["poses"]
-    if not isinstance(rows, list):
-        raise InvalidPath(f"poses must be a list of 4x4 matrices, got {reprlib.repr(rows)}")
-    _check_count(len(rows))
-    fps, notes, phases = data.get("fps", fps), data.get("notes", []), data.get("phases")
-    if not isinstance(notes, list):
-        raise InvalidPath(f"notes must be a list of texts, got {reprlib.repr(notes)}")
-    if phases is not None and not isinstance(phases, list):
-        raise InvalidPath(
-            f"phases must be a list with one entry a frame, got {reprlib.repr(phases)}"
-        )
-    poses = np.stack([_matrix(f"the pose of frame {i}", row, 4) for i, row in enumerate(rows)])
-    path = CameraPath.rebased(poses, fps=fps, phases=phases)
-    texts = tuple(str(note) for note in notes)
-    path = CameraPath(path.poses, fps=float(fps), phases=path.phases, notes=texts)
-    return path, None if data.get("K") is None else _intrinsics("K", data["K"])
-
-
-def _theirs(data: dict[str, Any], fps: float) -> tuple[CameraPath, NDArray[np.float64]]:
-    _check_count(len(data))
-    poses, Ks = [], []
-    for i in range(len(data)):
-        row = data.get(str(i))
-        if row is None:
-            raise InvalidPath(f"there is no pose for frame {i}; expected 0, 1, 2, ...")
-        for key in ("extrinsic", "K"):
-            if not isinstance(row, dict) or key not in row:
-                raise InvalidPath(f'frame {i} has no "{key}"')
-        poses.append(_matrix(f"the extrinsic of frame {i}", row["extrinsic"], 4))
-        Ks.append(_intrinsics(f"K of frame {i}", row["K"]))
-        if not np.array_equal(Ks[i], Ks[0]):
-            raise InvalidPath(f"K changes at frame {i}; a path has one K")
-    return CameraPath.rebased(np.stack(poses), fps=fps), Ks[0]
-
-
-def _check_count(count: int) -> None:
-    if not 1 <= count <= MAX_FRAMES:
-        raise InvalidPath(f"there are {count} poses; expected 1 to {MAX_FRAMES}")
-
-
-def _matrix(name: str, value: Any, side: int) -> NDArray[np.float64]:
-    """Return a square matrix of finite numbers."""
+def _read(file: Path) -> Poses:
     try:
-        found = np.array(value, dtype=np.float64)
-    except (OverflowError, TypeError, ValueError):
-        found = np.zeros(0)
-    if found.shape != (side, side):
-        raise InvalidPath(f"{name} must be {side}x{side} numbers, got {reprlib.repr(value)}")
-    if not np.isfinite(found).all():
-        raise InvalidPath(f"{name} is not finite")
-    return found
+        size = file.stat().st_size
+        if size > MAX_BYTES:
+            raise InvalidPath(f"it has more than {MAX_BYTES >> 20} MB; cut it")
+        if file.suffix.lower() in _ARRAYS:
+            return read_array(file)
+        text = file.read_text("utf-8")
+    except OSError as error:
+        raise InvalidPath(f"it cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError:
+        raise InvalidPath("it is no text; arrays are read from .npy and .npz") from None
+    if file.suffix.lower() in _TABLES:
+        return read_table(text)
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidPath(f"it is no JSON: {error}") from error
+    return read_json(data, _intrinsics)
 
 
 def _intrinsics(name: str, value: Any) -> NDArray[np.float64]:
-    K = _matrix(name, value, 3)
+    try:
+        K = np.array(value, dtype=np.float64)
+    except (OverflowError, TypeError, ValueError):
+        K = np.zeros(0)
+    if K.shape != (3, 3):
+        raise InvalidPath(f"{name} must be 3x3 numbers, got {reprlib.repr(value)}")
+    if not np.isfinite(K).all():
+        raise InvalidPath(f"{name} is not finite")
     if min(K[0, 0], K[1, 1]) <= 0:
         raise InvalidPath(f"{name} is no matrix of intrinsics; expected focal lengths above 0")
     return K
@@ -158,7 +138,11 @@ def with_phases(path: CameraPath, script: Script | str, case: Case | None = None
 
 
 def load_path(
-    video: Path, file: Path | None, script: str | None, case: Case | None
+    video: Path,
+    file: Path | None,
+    script: str | None,
+    case: Case | None,
+    convention: Convention | None = None,
 ) -> tuple[CameraPath, NDArray[np.float64] | None]:
     """Return the path that a video walked, and its intrinsics where they are known.
 
@@ -167,6 +151,7 @@ def load_path(
         file: Its pose file; None where it walked the script exactly.
         script: Script that it walked; names the phases that the pose file leaves out.
         case: Case that it walked.
+        convention: What the numbers of the pose file mean; see ``load_poses``.
 
     Raises:
         InvalidPath: neither file nor script is given, or they do not fit.
@@ -178,7 +163,7 @@ def load_path(
                 "poses.json (or --script when it walked one exactly)."
             )
         return load_script(script).path(None, case), None
-    path, K = load_poses(file)
+    path, K = load_poses(file, convention=convention)
     if script is None:
         return path, K
     if path.phases is not None and path.phases != load_script(script).path(None, case).phases:
@@ -187,14 +172,3 @@ def load_path(
             "the file."
         )
     return with_phases(path, script, case), K
-
-
-def _read(file: Path) -> Any:
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise InvalidPath(f"{file} has more than {MAX_BYTES >> 20} MB; cut it")
-        return json.loads(file.read_text("utf-8"))
-    except OSError as error:
-        raise InvalidPath(f"{file} cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise InvalidPath(f"{file} is no JSON: {error}") from error

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -243,6 +243,7 @@ class Rollout:
         K_exactness: str = "nominal",
         case: Case | None = None,
         script: str | None = None,
+        on_frame: Callable[[NDArray[np.uint8]], None] | None = None,
     ) -> Rollout:
         """Read a plain mp4 or mkv that shows one frame a pose; frames are counted by decoding.
 
@@ -254,6 +255,7 @@ class Rollout:
             K_exactness: ``exact``, ``nominal`` or ``estimated``.
             case: The case that was walked.
             script: The script that was walked.
+            on_frame: Called with every frame as it is decoded.
 
         Raises:
             InvalidVideo: the file is empty, cut short or no video, has another number of frames
@@ -265,7 +267,14 @@ class Rollout:
         count, size = 0, (0, 0)
         for frame in read_frames(file):
             count += 1
+            if size != (frame.shape[1], frame.shape[0]) and count > 1:
+                raise InvalidVideo(
+                    f"{file} changes from {size[0]} x {size[1]} to {frame.shape[1]} x "
+                    f"{frame.shape[0]} at frame {count - 1}; a rollout has one size"
+                )
             size = (frame.shape[1], frame.shape[0])
+            if on_frame is not None:
+                on_frame(frame)
             digest.update(frame.data.cast("B"))
             if kept is not None:
                 kept.append(frame)

@@ -23,7 +23,7 @@ MAX_PIXELS = 4096 * 2304
 _FULL = 2**20
 
 # Without a list ffmpeg would also follow playlists, which name other files and hosts.
-_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm"
+_CONTAINERS = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi"
 
 
 class InvalidVideo(WorldEnvError):
@@ -128,7 +128,7 @@ def read_frames(
     """Yield the frames of a local video, (height, width, 3) uint8 RGB, decoding each once.
 
     Args:
-        file: A local file in an MP4 or Matroska container.
+        file: A local file in an MP4, Matroska or AVI container; rotation is applied.
         start: First frame; needs ``fps``, and a video whose frames stand alone.
         count: Number of frames, None for all.
         fps: Rate the file was written at, for ``start``.
@@ -181,9 +181,10 @@ def read_frames(
             errors.seek(0)
             said = errors.read()
             if code != 0 or said:
+                hint = "" if made else "; expected mp4, mov, mkv, webm or avi"
                 raise InvalidVideo(
                     f"{file} is damaged, cut short or no video ({made} frames could be read): "
-                    f"{_last_line(said)}"
+                    f"{_last_line(said)}{hint}"
                 )
             if made == 0:
                 raise InvalidVideo(f"{file} holds no frame")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath
 from worldenv.case import Case, load_case
+from worldenv.conventions import Convention, convention_of
 from worldenv.poses import load_path
 from worldenv.rollout import Rollout
 from worldenv.video import InvalidVideo, read_frames
@@ -21,8 +22,8 @@ from worldenv.world import UnknownName, Unsupported
 
 __all__ = ["Entry", "find_entries"]
 
-KEYS = ("video", "path", "script", "case", "seed", "fps", "K")
-SUFFIXES = (".mp4", ".mkv", ".mov", ".webm")
+KEYS = ("video", "path", "script", "case", "seed", "fps", "K", "convention")
+SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".avi")
 RECORD = "rollout.json"
 MOST_BYTES = 32 * 2**20
 
@@ -39,6 +40,7 @@ class Entry:
         seed: Seed of the world, None when it does not matter.
         fps: Frames a second, None as the pose file says.
         K: Intrinsics (3, 3) in pixels, None as the pose file says.
+        convention: What the numbers of the pose file mean, None as its format says.
         digest: Digest of a rollout's frames, empty for a video.
     """
 
@@ -49,6 +51,7 @@ class Entry:
     seed: int | None = None
     fps: float | None = None
     K: tuple[tuple[float, ...], ...] | None = None
+    convention: Convention | None = None
     digest: str = ""
 
     @property
@@ -73,7 +76,7 @@ class Entry:
 
     def load_path(self) -> tuple[CameraPath, NDArray[np.float64] | None]:
         """Return the path of a video and its intrinsics where they are known."""
-        path, K = load_path(self.video, self.path, self.script, self.case)
+        path, K = load_path(self.video, self.path, self.script, self.case, self.convention)
         if self.fps is not None:
             path = CameraPath(path.poses, fps=self.fps, phases=path.phases, notes=path.notes)
         return path, K if self.K is None else np.array(self.K)
@@ -188,7 +191,7 @@ def _entry(row: Any, base: Path, name: str) -> Entry:
     case = None if row.get("case") is None else load_case(str(row["case"]))
     K = None if row.get("K") is None else _intrinsics(row["K"], name)
     if video.is_dir():
-        for key in ("path", "script", "fps", "K"):
+        for key in ("path", "script", "fps", "K", "convention"):
             if row.get(key) is not None:
                 raise Unsupported(f"{video} is a rollout and brings its own {key}; leave it out")
         found = _rollout(video)
@@ -199,7 +202,10 @@ def _entry(row: Any, base: Path, name: str) -> Entry:
     path = None if row.get("path") is None else base / os.fspath(row["path"])
     if path is None and row.get("script") is None:
         raise Unsupported(f"{name} ({video}) does not say its path; give path or script")
-    return Entry(video, path, row.get("script"), case, seed, None if fps is None else float(fps), K)
+    stated = row.get("convention")
+    convention = None if stated is None else convention_of(stated, name)
+    rate = None if fps is None else float(fps)
+    return Entry(video, path, row.get("script"), case, seed, rate, K, convention)
 
 
 def _intrinsics(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
