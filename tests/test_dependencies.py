@@ -14,6 +14,7 @@ SHELL = {
     "bench",
     "cli",
     "cli_judge",
+    "cli_weights",
     "cli_worlds",
     "doctor",
     "offline",
