@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from worldenv.camera import twists
 from worldenv.case import Target
 from worldenv.evaluators import events, judged
-from worldenv.evaluators.constants import constant, whole
-from worldenv.evaluators.folds import Folds, folds, median_depth, neighbours
+from worldenv.evaluators.constants import whole
+from worldenv.evaluators.folds import Folds, folds, neighbours
 from worldenv.evaluators.mbench_entities import PERSON, centroids, centroids_over, identity
+from worldenv.evaluators.mbench_geometry import action, geometry, two_views
 from worldenv.evaluators.mbench_rendering import lighting, style, text
 from worldenv.evaluators.mbench_tables import FAMILIES, family_scores, tabulate
 from worldenv.evaluators.metrics.checks import number
-from worldenv.evaluators.metrics.match import verified
-from worldenv.evaluators.metrics.motion import (
-    epipolar_consistency,
-    epipolar_error,
-    fundamental,
-    reprojection_error,
-    transfer_error,
-    twist_alignment,
-)
-from worldenv.evaluators.metrics.warp import masked_ssim, warp_by_depth, warp_by_homography
 from worldenv.evaluators.plan import (
     Ask,
     Context,
@@ -33,7 +23,6 @@ from worldenv.evaluators.plan import (
     Measurement,
     Outcome,
     Slot,
-    pixels,
     refused,
 )
 from worldenv.evaluators.score import Score, Status
@@ -71,9 +60,9 @@ def plan(context: Context) -> list[Measurement]:
     """Return what MBench measures on a path that leaves and comes back, or that text drives."""
     fold = folds(context.path)
     if fold is not None:
-        out = [*_entities(context, fold), *_two_views(context, fold)]
+        out = [*_entities(context, fold), *two_views(context, fold)]
         out += [lighting(context, fold, 1), style(context, fold.pairs, 1)]
-        return [*out, _action(context, fold), *_evolution(context), text(context, ())]
+        return [*out, action(context, fold), *_evolution(context), text(context, ())]
     segments = text_segments(context)
     if not segments:
         reason = "the path has no exit (D1) and return (R1), and no texts drive it"
@@ -90,7 +79,7 @@ def _continuation(context: Context, segments: Sequence[Segment]) -> list[Measure
     for noun, group in _by_noun(targets).items():
         out.append(centroids_over(context, frames, noun, group))
     if beside.straddling:
-        out += _two_views(context, beside)
+        out += two_views(context, beside)
     else:
         slots = [Slot(metric) for metric in ("epipolar", "reprojection")]
         reason = "the path never comes near itself again"
@@ -137,160 +126,12 @@ def _entities(context: Context, fold: Folds) -> list[Measurement]:
     for noun, group in _by_noun(targets).items():
         out.append(centroids(context, fold, noun, group))
         if noun != PERSON:
-            out += [_geometry(context, fold, target) for target in group]
+            out += [geometry(context, fold, target) for target in group]
     return out
 
 
 def _stride(frames: Sequence[int]) -> list[int]:
     return strided(frames, whole("mbench.stride"))
-
-
-def _geometry(context: Context, fold: Folds, target: Target) -> Measurement:
-    """SSIM of outgoing frames and warped return frames inside the target's mask."""
-    slots = (Slot("geometry", "", target.name, 1, len(fold.pairs)),)
-    missing = context.lacks("segment")
-    if missing is not None:
-        return refused(_ID, slots, "unavailable", missing)
-    if target.instance is None:
-        reason = "the target has no mask in the first frame"
-        return refused(_ID, slots, "unavailable", reason)
-    by_depth = context.lacks("depth", "pose") is None and context.K is not None
-    K, instance, noun = context.K, target.instance, target.noun
-
-    def view(features: Features, i: int, j: int) -> Any:
-        source = features[pixels(j)]
-        if by_depth:
-            assert K is not None
-            depth, pose = features[Ask("depth", (i,))], features[Ask("pose", (i,))]
-            return warp_by_depth(source, depth, pose, features[Ask("pose", (j,))], K)
-        return warp_by_homography(source, features[Ask("matches", (i, j))])
-
-    def compute(features: Features) -> list[Outcome]:
-        values: dict[str, float] = {}
-        for i, j in fold.pairs:
-            regions = features[Ask("segment", (i,), noun)]
-            mask = next((r.mask for r in regions if r.track == instance), None)
-            if mask is None or mask.mean() < constant("mbench.min_area"):
-                continue
-            warped = view(features, i, j)
-            if warped is None:
-                continue
-            value = masked_ssim(features[pixels(i)], warped[0], mask & warped[1])
-            if value is not None:
-                values[f"{i}-{j}"] = value
-        detail: dict[str, Any] = {
-            "warp": "depth" if by_depth else "homography",
-            "pairs": values,
-            **_shared(context, "segment"),
-        }
-        if not values:
-            reason = "the target is in no fold pair"
-            return [Outcome(status="no_observation", detail={**detail, "reason": reason})]
-        return [Outcome(float(np.mean(list(values.values()))), len(values), "ok", detail)]
-
-    asks: dict[Ask, None] = {}
-    for i, j in fold.pairs:
-        asks |= dict.fromkeys([pixels(i), pixels(j), Ask("segment", (i,), noun)])
-        if by_depth:
-            asks |= dict.fromkeys([Ask("depth", (i,)), Ask("pose", (i,)), Ask("pose", (j,))])
-        else:
-            asks[Ask("matches", (i, j))] = None
-    return Measurement(_ID, slots, tuple(asks), compute)
-
-
-def _two_views(context: Context, fold: Folds) -> list[Measurement]:
-    """Epipolar and reprojection errors of matches across the absence, against realised poses."""
-    slots = tuple(
-        Slot(metric, "", None, 1, len(fold.straddling)) for metric in ("epipolar", "reprojection")
-    )
-    missing = context.lacks("match", "matches", "pose", "depth")
-    if missing is None and context.K is None:
-        missing = "the camera intrinsics K are unknown"
-    if missing is not None:
-        return [refused(_ID, slots, "unavailable", missing)]
-    K = context.K
-    assert K is not None
-    # SIFT puts the centre of a pixel at a whole number, K at a half.
-    shift = 0.5
-
-    def compute(features: Features) -> list[Outcome]:
-        epipolar: dict[str, float] = {}
-        reprojection: dict[str, float] = {}
-        few, kinds = 0, set()
-        for i, j in fold.straddling:
-            first, second, _ = features[Ask("matches", (i, j))]
-            kept = verified(first, second)
-            if int(kept.sum()) < whole("mbench.min_matches"):
-                few += 1
-                continue
-            x, y = first[kept] + shift, second[kept] + shift
-            pose_i, pose_j = features[Ask("pose", (i,))], features[Ask("pose", (j,))]
-            scale = constant("mbench.pixel_width") / (2 * K[0, 2])
-            depth = median_depth(features[Ask("depth", (i,))]) or 1.0
-            baseline = float(np.linalg.norm(pose_i[:3, 3] - pose_j[:3, 3]))
-            if baseline < constant("mbench.pair_depth") * depth:
-                turn = pose_j[:3, :3].T @ pose_i[:3, :3]
-                error = transfer_error(x, y, turn, K)
-                kinds.add("rotation")
-            else:
-                error = epipolar_error(x, y, fundamental(pose_i, pose_j, K))
-                reprojection[f"{i}-{j}"] = scale * reprojection_error(x, y, pose_i, pose_j, K)
-                kinds.add("fundamental")
-            epipolar[f"{i}-{j}"] = scale * error
-        detail = {
-            **_shared(context, "match"),
-            "kind": sorted(kinds),
-            "too_few_matches": few,
-            "pixel_width": whole("mbench.pixel_width"),
-        }
-        found = []
-        for errors, reason in (
-            (epipolar, "no pair has enough verified matches"),
-            (reprojection, "no pair has a baseline"),
-        ):
-            value = epipolar_consistency(list(errors.values()))
-            if value is None:
-                status: Status = "no_observation" if not epipolar else "not_applicable"
-                found.append(Outcome(status=status, detail={**detail, "reason": reason}))
-            else:
-                found.append(Outcome(value, len(errors), "ok", {**detail, "errors": errors}))
-        return found
-
-    frames = dict.fromkeys(f for pair in fold.straddling for f in pair)
-    asks = [Ask("matches", pair) for pair in fold.straddling]
-    asks += [Ask(role, (f,)) for f in frames for role in ("pose", "depth")]
-    return [Measurement(_ID, slots, tuple(asks), compute)]
-
-
-def _action(context: Context, fold: Folds) -> Measurement:
-    frames = sorted({f for part in fold.moving for f in part})
-    steps = [(f - 1, f) for f in frames if f > 0]
-    slot = Slot("action", "", None, None, len(steps))
-    missing = context.lacks("pose")
-    if missing is not None:
-        return refused(_ID, (slot,), "unavailable", missing)
-    scaled = context.lacks("depth") is None
-
-    def compute(features: Features) -> list[Outcome]:
-        depth = median_depth(features[Ask("depth", (0,))]) if scaled else None
-        pose: Callable[[int], Any] = lambda f: features[Ask("pose", (f,))]  # noqa: E731
-        estimated = np.concatenate([twists(np.stack([pose(a), pose(b)])) for a, b in steps])
-        commanded = np.concatenate([twists(context.path.poses[a : b + 1]) for a, b in steps])
-        value = twist_alignment(estimated, commanded, depth)
-        detail = {
-            **_shared(context, "pose"),
-            "units": "radians and metres"
-            + (f" over a median depth of {depth:.3f} m" if depth else ""),
-        }
-        if value is None:
-            reason = "no motion is commanded"
-            return [Outcome(status="not_applicable", detail={**detail, "reason": reason})]
-        return [Outcome(value, len(steps), "ok", detail)]
-
-    asks = {Ask("pose", (f,)): None for step in steps for f in step}
-    if scaled:
-        asks[Ask("depth", (0,))] = None
-    return Measurement(_ID, (slot,), tuple(asks), compute)
 
 
 def _evolution(context: Context) -> list[Measurement]:

@@ -31,6 +31,7 @@ ROLES = (
     "matches",
     "depth",
     "pose",
+    "second_pose",
     "flow",
     "text",
     "style",

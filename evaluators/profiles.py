@@ -85,6 +85,8 @@ _CLASSIC = {
     "match": Choice("local:Sift"),
     "matches": Choice("local:RatioMatcher"),
     "flow": Choice("local:DisFlow"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _TORCH = ("torch", "safetensors")
@@ -102,6 +104,8 @@ _LIGHT = {
     "flow": Choice("local:DisFlow"),
     "style": Choice("vgg:VggStyle", ("vgg16",), _TORCH, "light", ("device",)),
     "quality": Choice("brisque:Brisque", ("brisque",), ("safetensors",), "light"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
 _OPEN: dict[str, Choice] = {}

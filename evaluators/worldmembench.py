@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from worldenv.camera import geodesic_deg
 from worldenv.case import Target
@@ -17,6 +16,7 @@ from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
+from worldenv.evaluators.realised import asks_of, away, pose_of, rpe
 from worldenv.evaluators.score import Score, Status
 from worldenv.evaluators.trajectory import rotation_rpe, translation_rpe
 from worldenv.evaluators.windows import sampled
@@ -108,7 +108,7 @@ def delta_axis(lrlr: Any, lrud: Any) -> float:
 def plan(context: Context) -> list[Measurement]:
     """Return what WorldMemBench measures on a path with phases."""
     path, case = context.path, context.case
-    rpe = _rpe(context)
+    errors = rpe(context)
     quality = [
         _quality(context, metric, role)
         for metric, role in (("imaging_quality", "quality"), ("aesthetic_quality", "aesthetic"))
@@ -116,9 +116,9 @@ def plan(context: Context) -> list[Measurement]:
     if not path.revisits or not len(path.frames_of("V")):
         reason = "the path has no phases V and R1"
         slots = [Slot(m) for m in ("environment_visible", "environment_depth")]
-        return [refused(_ID, slots, "not_applicable", reason), *rpe, *quality]
+        return [refused(_ID, slots, "not_applicable", reason), *errors, *quality]
     if case is not None and case.event is not None:
-        return [_dynamic(context), *rpe, *quality]
+        return [_dynamic(context), *errors, *quality]
     out: list[Measurement] = []
     nouns: dict[str, list[Target]] = {}
     for target in case.targets if case is not None else ():
@@ -127,48 +127,29 @@ def plan(context: Context) -> list[Measurement]:
         for noun, targets in nouns.items():
             out += _entities(context, k, noun, targets)
         out += _environment(context, k)
-    return [*out, *rpe, *quality]
-
-
-def _poses(context: Context, frames: Sequence[int]) -> tuple[tuple[Ask, ...], str]:
-    """Return the asks for realised poses, none when target poses have to do, and their source."""
-    if context.lacks("pose") is not None:
-        return (), "target"
-    backbone = context.profile.backbone("pose")
-    return tuple(Ask("pose", (frame,)) for frame in frames), backbone.name
-
-
-def _pose(context: Context, features: Features, frame: int) -> NDArray[np.float64]:
-    found = features.get(Ask("pose", (frame,)))
-    return np.asarray(context.path.poses[frame] if found is None else found, np.float64)
-
-
-def _away(context: Context, features: Features, frames: Sequence[int]) -> dict[int, float]:
-    """Return frame -> degrees between its orientation and that of frame 0."""
-    start = _pose(context, features, 0)[:3, :3]
-    return {f: float(geodesic_deg(_pose(context, features, f)[:3, :3], start)) for f in frames}
+    return [*out, *errors, *quality]
 
 
 def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
     back, gone = sampled(context.path, f"R{k}"), sampled(context.path, f"D{k}")
-    poses, source = _poses(context, [0, *back, *gone])
-    turns = Turns(poses, source, partial(_away, context))
+    poses, source = asks_of(context, [0, *back, *gone])
+    turns = Turns(poses, source, partial(away, context))
     return measure(context, k, noun, targets, turns)
 
 
 def _environment(context: Context, k: int) -> list[Measurement]:
     back, gone = sampled(context.path, f"R{k}"), sampled(context.path, f"D{k}")
-    poses, source = _poses(context, [0, *back, *gone])
+    poses, source = asks_of(context, [0, *back, *gone])
     turns = geodesic_deg(context.path.poses[:, :3, :3], np.eye(3)).max() > 1e-6
 
     def choose(features: Features) -> tuple[int, dict[str, Any]]:
         """Return the frame closest to the start, the latest of equals, and the detail."""
-        angles = _away(context, features, back)
-        start = _pose(context, features, 0)[:3, 3]
-        far = {f: float(np.linalg.norm(_pose(context, features, f)[:3, 3] - start)) for f in back}
+        angles = away(context, features, back)
+        start = pose_of(context, features, 0)[:3, 3]
+        far = {f: float(np.linalg.norm(pose_of(context, features, f)[:3, 3] - start)) for f in back}
         measure = angles if turns else far
         frame = min(reversed(back), key=lambda f: measure[f])
-        turned = max(_away(context, features, gone).values(), default=0.0)
+        turned = max(away(context, features, gone).values(), default=0.0)
         return frame, {
             "frame": frame,
             "pose_source": source,
@@ -199,9 +180,9 @@ def _environment(context: Context, k: int) -> list[Measurement]:
             return [Outcome(0.0, 1, "ok", {**detail, "reason": "the camera did not return"})]
         value, common, union = spherical_agreement(
             features[Ask("depth", (0,))],
-            _pose(context, features, 0),
+            pose_of(context, features, 0),
             features[Ask("depth", (frame,))],
-            _pose(context, features, frame),
+            pose_of(context, features, frame),
             context.K,
         )
         detail |= {"common_bins": common, "bins": union, "K": context.K_exactness}
@@ -244,58 +225,6 @@ def _quality(context: Context, metric: str, role: str) -> Measurement:
         return [Outcome(float(np.mean(list(found.values()))), len(found), "ok", detail)]
 
     return Measurement(_ID, (slot,), asks, compute)
-
-
-def _rpe(context: Context) -> list[Measurement]:
-    path = context.path
-    slots = (
-        Slot("translation_rpe", "", None, None, 2),
-        Slot("rotation_rpe", "", None, None, 1),
-        Slot("rotation_rpe", "stride10", None, None, 1),
-    )
-    phases = path.phases or ("",) * len(path)
-    scored = [i for i, phase in enumerate(phases) if phase is not None]
-    missing = context.lacks("pose")
-    if missing is not None:
-        return [refused(_ID, slots, "unavailable", missing)]
-    if len(scored) < 2:
-        return [refused(_ID, slots, "not_applicable", "the path has fewer than two frames")]
-    backbone = context.profile.backbone("pose").name
-    target = path.poses[scored]
-
-    def compute(features: Features) -> list[Outcome]:
-        realised = np.stack([_pose(context, features, f) for f in scored])
-        still = geodesic_deg(target[:-1, :3, :3], target[1:, :3, :3]) < 1e-6
-        noise = geodesic_deg(realised[:-1, :3, :3], realised[1:, :3, :3])[still]
-        shared = {
-            "backbone": backbone,
-            "noise_floor": float(noise.mean()) if len(noise) else None,
-        }
-        cycles: dict[str, dict[str, Any]] = {}
-        for k in range(1, path.revisits + 1):
-            part = [n for n, f in enumerate(scored) if phases[f] in (f"D{k}", f"R{k}")]
-            # The step into the cycle belongs to it.
-            part = [max(part[0] - 1, 0), *part] if part else []
-            if len(part) > 1:
-                cycles[f"R{k}"] = {
-                    "rotation": rotation_rpe(target[part], realised[part]),
-                    "translation": translation_rpe(target[part], realised[part]),
-                }
-        stride = whole("worldmembench.rpe_stride")
-        found = []
-        for value, reason in (
-            (translation_rpe(target, realised), "the target path does not move"),
-            (rotation_rpe(target, realised), "the target path does not turn"),
-            (rotation_rpe(target, realised, stride), "the target path does not turn"),
-        ):
-            if value is None:
-                detail = {**shared, "reason": reason}
-                found.append(Outcome(status="not_applicable", detail=detail))
-            else:
-                found.append(Outcome(value, 1, "ok", {**shared, "cycles": cycles}))
-        return found
-
-    return [Measurement(_ID, slots, tuple(Ask("pose", (f,)) for f in scored), compute)]
 
 
 def _dynamic(context: Context) -> Measurement:
