@@ -82,6 +82,17 @@ def gather(features: Mapping[Ask, Any], frames: Sequence[int], subject: Subject)
     return out
 
 
+def gather_regions(features: Mapping[Ask, Any], frames: Sequence[int], thing: Thing) -> Tracks:
+    """Collect sightings without appearance, from the answers of ``silhouette`` alone."""
+    out = Tracks()
+    nothing = np.zeros(0, np.float32)
+    for frame in frames:
+        for track, (region, shape) in features[Ask("silhouette", (frame,), thing)].items():
+            if shape is not None:
+                out.valid.setdefault(track, []).append(Sighting(frame, region, nothing, shape))
+    return out
+
+
 def gather_faces(
     features: Mapping[Ask, Any], frames: Sequence[int], thing: Thing
 ) -> dict[int, list[Sighting]]:

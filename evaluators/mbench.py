@@ -126,7 +126,7 @@ def _entities(context: Context, fold: Folds) -> list[Measurement]:
     for noun, group in _by_noun(targets).items():
         out.append(centroids(context, fold, noun, group))
         if noun != PERSON:
-            out += [geometry(context, fold, target) for target in group]
+            out += [geometry(context, fold, target, group) for target in group]
     return out
 
 

@@ -100,13 +100,20 @@ def _checked(tracks: Sequence[Sequence[Detection]], owners: Sequence[Any]) -> di
     }
 
 
+def going_out(context: Context, fold: Folds) -> tuple[list[int], list[int]]:
+    """Return the frames of the initial hold that are looked at, and those with the exit."""
+    stride = whole("mbench.stride")
+    initial = strided(context.path.frames_of("V").tolist(), stride)
+    return initial, sorted({*initial, *strided(fold.moving[0], stride)})
+
+
 def centroids(context: Context, fold: Folds, noun: str, targets: Sequence[Target]) -> Measurement:
     """Plan texture (objects) or appearance (people) before and after an absence."""
     stride = whole("mbench.stride")
-    initial = strided(context.path.frames_of("V").tolist(), stride)
-    out, back = (strided(frames, stride) for frames in fold.moving)
+    initial, before = going_out(context, fold)
+    back = strided(fold.moving[1], stride)
     hold = strided(context.path.frames_of("H").tolist(), stride)
-    before, after = sorted({*initial, *out}), sorted({*back, *hold})
+    after = sorted({*back, *hold})
     slots = _slots(noun, targets, len(before) + len(after), 1)
     missing = context.lacks("segment", "embed", noun=noun)
     if missing is not None:

@@ -15,7 +15,8 @@ from worldenv.evaluators import mbench
 from worldenv.evaluators.folds import folds, neighbours
 from worldenv.evaluators.metrics import centroid_consistency
 from worldenv.evaluators.metrics.appearance import lab_mean
-from worldenv.evaluators.plan import Context
+from worldenv.evaluators.metrics.match import Matches
+from worldenv.evaluators.plan import Context, pixels
 from worldenv.evaluators.profile import assemble
 from worldenv.evaluators.windows import text_segments, uniform
 from worldenv.policies.mbench import continuation
@@ -299,3 +300,37 @@ def test_a_broken_role_breaks_its_own_metrics_alone():
     assert found["identity", "", None, None].status == "error"
     assert found["texture", "", "c", 1].value == 1.0
     assert found["entity", "family", None, None].n_valid == 2
+
+
+def test_geometry_follows_the_tracked_mask_of_a_target_without_instance():
+    """The chair returns as it was, the lamp with a stripe across: only its structure is lost."""
+    chair = Painted("chair", 40, (40, 30, 62, 62))
+    lamp = Painted("lamp", 70, (2, 30, 24, 62))
+    case = replace(CASE, targets=(Target("c", "chair"), Target("l", "lamp")))
+
+    def frame(f):
+        image = np.array(paint(() if 24 <= f < 56 else (chair, lamp)))
+        if f >= 56:
+            image[44:48, 2:24] = 0
+        return image
+
+    class Still(Segments):
+        """Matches every pair of frames by points that stay where they are."""
+
+        name = "toy-matches"
+
+        def needs(self, ask):
+            return tuple(pixels(frame) for frame in ask.frames)
+
+        def answer(self, ask, first, second):
+            points = np.indices((8, 8)).reshape(2, -1).T.astype(np.float32) * 7
+            return Matches(points, points, (64, 64))
+
+    toys = roles(match=Still(), matches=Still())
+    found = play(mbench, PATH, frame, case=case, toys=toys)
+    kept, changed = (found["geometry", "", name, 1] for name in "cl")
+    assert kept.value == 1.0 and kept.detail["warp"] == "homography"
+    assert 0 < kept.n_valid == changed.n_valid < len(folds(PATH).pairs)
+    assert changed.value < 0.95
+    nothing = play(mbench, PATH, lambda f: paint(()), case=case, toys=toys)
+    assert nothing["geometry", "", "c", 1].status == "not_applicable"
