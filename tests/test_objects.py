@@ -7,7 +7,7 @@ import pytest
 from boxes_world import out_and_back
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_roles import Embeds, Painted, Segments, Texts, circle, paint, play, roles
+from toy_roles import Embeds, Painted, Segments, Texts, circle, kept, paint, play, roles
 
 from worldenv.evaluators import r2m
 from worldenv.evaluators.backbones.objects import Inner, concept_of
@@ -218,3 +218,15 @@ def test_batches_are_padded_to_one_size():
     assert set(sizes) == {2}
     assert Segments(least=95).answer(Ask("segment", (0,), Thing("chair")), paint((CHAIR,))) == ()
     assert np.array_equal(circle(0), [1, 0])
+
+
+def test_second_frames_are_forgotten_when_their_pairs_are_scored():
+    most = {"scene": 0, "pixels": 0, "anchors": 0}
+
+    def watch(engine):
+        for role in most:
+            most[role] = max(most[role], kept(engine, role))
+
+    # Without psnr and its like, which hold the frames of their pairs, nothing else does.
+    play(r2m, PATH, things, chunk=4, watch=watch, options={"rule": "paper"})
+    assert most["scene"] == 0 < most["anchors"]

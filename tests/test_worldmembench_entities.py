@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from boxes_world import lrlr
-from toy_roles import Brightness, Painted, Segments, paint, play, roles
+from toy_roles import Brightness, Painted, Segments, kept, paint, play, roles
 
 from worldenv.case import Case, Target
 from worldenv.evaluators import worldmembench
+from worldenv.evaluators.plan import Ask
 from worldenv.evaluators.windows import sampled
 
 PATH = lrlr(6, 1)
@@ -202,3 +203,36 @@ def test_any_chunking_gives_the_same_bits(chunk):
     assert found == score((MAN, WOMAN, CHAIR), after, toys=toys)
     for toy in (toys["quality"], toys["second_detect"]):
         assert toy.asked
+
+
+class Follower(Segments):
+    """Needs the regions of the frame before in its window, as a tracker does."""
+
+    def needs(self, ask):
+        before = ask.subject.before(ask.frames[0])
+        chain = () if before is None else (Ask("segment", (before,), ask.subject),)
+        return (*super().needs(ask), *chain)
+
+    def answer(self, ask, frame, before=()):
+        assert all(r.track >= 1000 * ask.subject.window[0] for r in before)
+        return super().answer(ask, frame)
+
+
+def test_long_windows_keep_neither_frames_nor_masks():
+    path = lrlr(1, 3)
+    things = (MAN, WOMAN, CHAIR)
+    most = dict.fromkeys(("pixels", "segment", "cutout", "embed"), 0)
+
+    def watch(engine):
+        for role in most:
+            most[role] = max(most[role], kept(engine, role))
+
+    found = play(
+        worldmembench, path, lambda f: things, roles(segment=Follower()), 8, case=CASE, watch=watch
+    )
+    assert found["object_appearance", "whole", None, None].value == 1.0
+    # The last regions of each noun wait for the next frame of their window.
+    assert most["pixels"] == 0 == most["cutout"] and most["segment"] <= 2
+    # What V looked like stays, with one return at a time, of two nouns and of the whole view.
+    initial, back = len(sampled(path, "V")), len(sampled(path, "R1"))
+    assert 0 < most["embed"] <= 2 * (initial + back) + 1 + back

@@ -6,7 +6,7 @@ import numpy as np
 
 from worldenv.evaluators.backbones.faces import Face
 from worldenv.evaluators.backbones.regions import region
-from worldenv.evaluators.engine import Engine
+from worldenv.evaluators.engine import _MISSING, Engine
 from worldenv.evaluators.plan import Ask, Context, Thing, pixels
 from worldenv.evaluators.profile import assemble
 from worldenv.world import Chunk
@@ -190,7 +190,14 @@ def roles(**changed):
     return {role: toy for role, toy in made.items() if toy is not None}
 
 
-def play(module, path, frame_of, toys=None, chunk=7, nouns=None, K=None, **context):
+def kept(engine, role):
+    """Return how many answers of a role an engine holds."""
+    return sum(
+        ask.role == role and node.answer is not _MISSING for ask, node in engine._nodes.items()
+    )
+
+
+def play(module, path, frame_of, toys=None, chunk=7, nouns=None, K=None, watch=None, **context):
     """Measure a painted video with a benchmark's module and return its scores by slot.
 
     Args:
@@ -201,6 +208,7 @@ def play(module, path, frame_of, toys=None, chunk=7, nouns=None, K=None, **conte
         chunk: Frames a chunk.
         nouns: Role -> the only nouns it knows.
         K: Intrinsics.
+        watch: Called with the engine after every chunk.
         context: Further fields of the Context.
     """
     toys = roles() if toys is None else toys
@@ -213,6 +221,8 @@ def play(module, path, frame_of, toys=None, chunk=7, nouns=None, K=None, **conte
         images = [frame_of(f) for f in range(start, stop)]
         frames = np.stack([i if isinstance(i, np.ndarray) else paint(i) for i in images])
         engine.observe(Chunk(frames, path.poses[start:stop], None))
+        if watch is not None:
+            watch(engine)
     summary = engine.finish()
     assert engine.held == 0
     return {(s.metric, s.variant, s.target, s.revisit): s for s in summary.scores}
