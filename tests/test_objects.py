@@ -76,11 +76,11 @@ def test_object_identity_equals_the_equations(anchors, candidates):
             a = (1 + float(circle(angle).astype(float) @ circle(other).astype(float))) / 2
             u = g if t is None else 0.5 * g + 0.5 * (t / 2 + 0.5)
             rows.append((0.5 * a + 0.5 * u, a, u))
-        if rows and max(rows)[0] >= 0.5 + 1e-9:
+        if rows and max(rows)[0] >= 0.5 + 1e-6:
             best = max(rows)[0]
-            apps.append([a for r, a, _ in rows if r >= best - 1e-9])
-            sems.append([u for r, _, u in rows if r >= best - 1e-9])
-        elif rows and max(rows)[0] >= 0.5 - 1e-9:
+            apps.append([a for r, a, _ in rows if r >= best - 1e-6])
+            sems.append([u for r, _, u in rows if r >= best - 1e-6])
+        elif rows and max(rows)[0] >= 0.5 - 1e-6:
             return
     n = max(len(anchors), 1)
     assert found.matched == len(apps)

@@ -270,6 +270,10 @@ def load_script(name: str, **arguments: Any) -> Script:
         UnknownName: there is no such script, or it has no such argument.
         Unsupported: the arguments do not fit.
     """
+    if name.startswith("suite:"):
+        from worldenv.suites import PoseFile
+
+        return PoseFile(name)
     match = re.fullmatch(r"(\w+:\w+)(?:\((.*)\))?", name)
     plain = match.group(1) if match else name
     if plain not in script_names():
@@ -301,20 +305,25 @@ def _number(text: str) -> Any:
 
 
 def load_suite(name: str) -> Suite:
-    """Return a built-in suite by id.
+    """Return a suite by id: a built-in one, or one that was imported.
 
     Raises:
         UnknownName: there is no such suite.
+        InvalidSuite: an imported one is damaged.
     """
+    from worldenv.suites import imported, load_imported
     from worldenv.worlds.reference.cases import SUITES, build_suite
 
-    if name not in SUITES:
-        raise UnknownName("suite", name, SUITES)
-    return build_suite(name)
+    if name in SUITES:
+        return build_suite(name)
+    known = imported()
+    if name not in known:
+        raise UnknownName("suite", name, (*SUITES, *known))
+    return load_imported(name)
 
 
 def load_case(case_id: str) -> Case:
-    """Return a case of a built-in suite by its id.
+    """Return a case of a suite by its id.
 
     Raises:
         UnknownName: the suite or the case does not exist.

@@ -1,9 +1,8 @@
-"""The command line; ``cli_worlds`` and ``cli_weights`` hold the commands about those."""
+"""The command line; ``cli_worlds``, ``cli_weights``, ``cli_suites``, ``cli_score`` hold parts."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,14 +11,13 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_judge, cli_weights, cli_worlds
+from worldenv import cli_judge, cli_score, cli_suites, cli_weights, cli_worlds
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
     console,
     errors,
     print_estimate,
     print_summary,
-    print_table,
     progress_bar,
 )
 from worldenv.world import WorldEnvError
@@ -36,6 +34,8 @@ app = typer.Typer(
 )
 cli_worlds.add_to(app)
 cli_weights.add_to(app)
+app.add_typer(cli_suites.suites, name="suites", invoke_without_command=True)
+app.command()(cli_score.score)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
@@ -168,80 +168,6 @@ def bench(
 
 
 @app.command()
-def score(
-    source: Annotated[
-        Path, typer.Argument(help="Rollout folder, or a video (mp4, mov, mkv, webm, avi).")
-    ],
-    path: Annotated[
-        Path | None,
-        typer.Option(
-            "--path", help="Pose file of a video: json (ours, R2M, NeRF), TUM, KITTI, npy."
-        ),
-    ] = None,
-    pose_direction: Annotated[
-        str | None, typer.Option("--pose-direction", help="c2w or w2c.")
-    ] = None,
-    pose_axes: Annotated[
-        str | None, typer.Option("--pose-axes", help="opencv, opengl, blender or unity.")
-    ] = None,
-    pose_scale: Annotated[
-        float | None, typer.Option("--pose-scale", help="Metres a unit of the poses.")
-    ] = None,
-    trust_poses: Annotated[
-        bool,
-        typer.Option("--trust-poses", help="Score although the video moves otherwise."),
-    ] = False,
-    script: Annotated[
-        str | None,
-        typer.Option("--script", help="Script that the video walked: names its phases."),
-    ] = None,
-    case: Annotated[
-        str | None, typer.Option("--case", help="Case id that the video starts from.")
-    ] = None,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option("--benchmark", help="worldmembench, mbench or r2m; repeatable."),
-    ] = None,
-    profile: Annotated[
-        str | None, typer.Option("--profile", help="Which backbones measure.")
-    ] = None,
-    judge: Judge = None,
-    judge_model: JudgeModel = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
-    ] = None,
-) -> None:
-    """Score a recorded rollout, or any video with its camera path."""
-    from worldenv import offline
-    from worldenv.conventions import convention_of
-
-    use_judge(judge, judge_model)
-    stated = {"direction": pose_direction, "axes": pose_axes, "scale": pose_scale}
-    stated = {key: value for key, value in stated.items() if value is not None}
-    lines: list[str] = []
-    with progress_bar(None) as advance:
-        results = offline.score(
-            source,
-            path=path,
-            script=script,
-            case=case,
-            benchmarks=benchmark,
-            profile=profile,
-            out=out,
-            progress=advance,
-            convention=convention_of(stated, "--pose") if stated else None,
-            trust_poses=trust_poses,
-            notify=lines.append,
-        )
-    for line in lines:
-        console.print(f"[yellow]Note:[/] {escape(line)}", soft_wrap=True)
-    for table in offline.tables(results):
-        print_table(table)
-    if out is not None:
-        finish(results, table=False)
-
-
-@app.command()
 def report(
     run: RunFolder,
     figures: Annotated[
@@ -287,53 +213,6 @@ def explain(
     explanation = explain_score(run, score_id)
     console.print(escape(explanation.text), soft_wrap=True)
     console.print(f"Page: {escape(str(explanation.page))}", soft_wrap=True)
-
-
-suites = typer.Typer(help="The built-in suites: list them, or show their cases.")
-app.add_typer(suites, name="suites", invoke_without_command=True)
-suites.add_typer(cli_judge.questions, name="questions")
-
-
-@suites.callback(invoke_without_command=True)
-def suites_default(context: typer.Context) -> None:
-    """List the built-in suites, or show one's cases."""
-    if context.invoked_subcommand is None:
-        list_suites()
-
-
-@suites.command("list")
-def list_suites() -> None:
-    """List the built-in suites with their cases and scripts."""
-    from worldenv.case import load_suite
-    from worldenv.worlds.reference.cases import SUITES
-
-    table = RichTable("suite", "cases", "items", "categories", "scripts")
-    for name in SUITES:
-        suite = load_suite(name)
-        scripts = sorted({item.script.split(":")[1] for item in suite})
-        counts = Counter(case.category for case in suite.cases.values())
-        kinds = ", ".join(f"{category} {count}" for category, count in counts.items())
-        table.add_row(name, str(len(suite.cases)), str(len(suite)), kinds, ", ".join(scripts))
-    console.print(table)
-
-
-@suites.command("show")
-def show_suite(
-    suite: Annotated[str, typer.Argument(help="Suite id.")],
-    case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
-    cases: Annotated[int | None, typer.Option("--cases", help="Only the first N cases.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="HTML file; without: SUITE.html here.")
-    ] = None,
-) -> None:
-    """Draw a contact sheet: the first view of every case, its targets outlined."""
-    from worldenv.case import load_suite
-    from worldenv.report.sheet import write_sheet
-
-    chosen = load_suite(suite).select(case or cases)
-    with progress_bar({suite: len(chosen.cases)}, "views") as advance:
-        path = write_sheet(chosen, out or Path(f"{suite}.html"), lambda name: advance(name, 1))
-    console.print(f"Contact sheet: {escape(str(path))}", soft_wrap=True)
 
 
 @app.command()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,19 @@ from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_suite
 from worldenv.conventions import Convention
 from worldenv.evaluators.agreement import MotionMeter, compare
+from worldenv.evaluators.engine import Engine
 from worldenv.evaluators.stats import Table
 from worldenv.poses import load_path
 from worldenv.rollout import Rollout
 from worldenv.run_folder import claim, hold
 from worldenv.schedule import Settings
-from worldenv.stage import Progress, finished_record, rebuild_engine, score_rollout, silent
+from worldenv.stage import (
+    Progress,
+    finished_record,
+    rebuild_engine,
+    score_rollout,
+    silent,
+)
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -75,46 +83,77 @@ def score(
         # Before minutes of scoring, not after them.
         with hold(out):
             claim(out, settings.to_dict())
-    engine = rebuild_engine(
-        rollout,
-        benchmarks={name: dict(load_suite(name).options) for name in chosen},
-        profile=settings.profile,
-        case=rollout.case,
-        truth=truth,
-    )
     name = source.name
-    summary = score_rollout(rollout, engine, lambda n: (progress or silent)(name, n))
-    shown = rollout.case or Case(id=name, category="recorded")
+    case_id, category = naming(rollout.case, name)
     identity = {
         "suite": "recorded",
-        "case": shown.id,
-        "category": shown.category,
+        "case": case_id,
+        "category": category,
         "script": rollout.script or script or "",
         "seed": rollout.seed,
-        "control": "",
         "world": rollout.spec.name if rollout.spec is not None else name,
-        "stand_in": rollout.spec is not None and rollout.spec.stand_in,
-        "profile": settings.profile,
     }
-    record = finished_record(
-        identity,
+    record = scored(rollout, chosen, settings, identity, lambda n: (progress or silent)(name, n))
+    if out is None:
+        return Results(source, tuple(store.rows_of(name, record)), made=1)
+    with hold(out):
+        claim(out, settings.to_dict())
+        folder = _free_folder(out, record)
+        keep(rollout, record, folder)
+        rows = store.write_index(out, store.records(out))
+    return Results(out, tuple(rows), made=1)
+
+
+def naming(case: Case | None, name: str) -> tuple[str, str]:
+    """Return the case id and the category that rows of a recording bear."""
+    return (name, "recorded") if case is None else (case.id, case.category)
+
+
+def keep(rollout: Rollout, record: store.EpisodeRecord, folder: Path) -> None:
+    """Write a rollout and its record to an episode folder that is free."""
+    with store.explain_os_errors(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    rollout.copy_to(folder)
+    store.write_json(folder / "scores.json", record.model_dump())
+
+
+def engine_of(
+    rollout: Rollout,
+    benchmarks: Sequence[str],
+    settings: Settings,
+    options: Mapping[str, dict[str, Any]],
+) -> Engine:
+    """Return the engine that scores a rollout; options override those of built-in suites."""
+    return rebuild_engine(
+        rollout,
+        benchmarks={b: options.get(b, dict(load_suite(b).options)) for b in benchmarks},
+        profile=settings.profile,
+        case=rollout.case,
+        truth=() if rollout.truth is None or rollout.spec is None else rollout.spec.truth,
+    )
+
+
+def scored(
+    rollout: Rollout,
+    benchmarks: Sequence[str],
+    settings: Settings,
+    identity: Mapping[str, Any],
+    progress: Callable[[int], None],
+    options: Mapping[str, dict[str, Any]] | None = None,
+) -> store.EpisodeRecord:
+    """Score a rollout and return its record."""
+    engine = engine_of(rollout, benchmarks, settings, options or {})
+    summary = score_rollout(rollout, engine, progress)
+    stand_in = rollout.spec is not None and rollout.spec.stand_in
+    shared = {"control": "", "stand_in": stand_in, "profile": settings.profile}
+    return finished_record(
+        {**identity, **shared},
         key=rollout.digest[:16],
         frames=len(rollout),
         digest=rollout.digest,
         engine=engine,
         summary=summary,
     )
-    if out is None:
-        return Results(source, tuple(store.rows_of(name, record)), made=1)
-    with hold(out):
-        claim(out, settings.to_dict())
-        folder = _free_folder(out, record)
-        with store.explain_os_errors(folder):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-        rollout.copy_to(folder)
-        store.write_json(folder / "scores.json", record.model_dump())
-        rows = store.write_index(out, store.records(out))
-    return Results(out, tuple(rows), made=1)
 
 
 def _free_folder(out: Path, record: store.EpisodeRecord) -> Path:
@@ -133,7 +172,7 @@ def _free_folder(out: Path, record: store.EpisodeRecord) -> Path:
 
 def applicable(path: CameraPath, script: str | None) -> list[str]:
     """Return the benchmarks of a path: by its script, else by its phases; R2M needs no phases."""
-    if script is not None:
+    if script is not None and script.split(":")[0] in BENCHMARKS:
         return [script.split(":")[0]]
     return ["worldmembench", "r2m"] if path.revisits else ["r2m"]
 

@@ -294,18 +294,7 @@ class Stage:
         text = (
             str(error) if isinstance(error, WorldEnvError) else f"{type(error).__name__}: {error}"
         )
-        return EpisodeRecord(
-            status="failed",
-            error=text,
-            frames=0,
-            rollout_key="",
-            score_key="",
-            digest="",
-            constants_version="",
-            backbones={},
-            scores=[],
-            **self._identity(episode),
-        )
+        return failed_record(self._identity(episode), text, self.settings.profile)
 
     def _identity(self, episode: Episode) -> dict[str, Any]:
         return {
@@ -393,6 +382,29 @@ def finished_record(
         backbones={role: dict(backbone) for role, backbone in summary.backbones.items()},
         scores=[score.to_dict() for score in summary.scores],
         **identity,
+    )
+
+
+def failed_record(identity: Mapping[str, Any], error: str, profile: str) -> EpisodeRecord:
+    """Return the record of an episode that broke.
+
+    Args:
+        identity: The fields of EpisodeRecord that say which episode it is.
+        error: What broke, in one line.
+        profile: Which backbones were to measure.
+    """
+    blank: dict[str, Any] = {"control": "", "stand_in": False, "profile": profile}
+    return EpisodeRecord(
+        status="failed",
+        error=error,
+        frames=0,
+        rollout_key="",
+        score_key="",
+        digest="",
+        constants_version="",
+        backbones={},
+        scores=[],
+        **{**blank, **identity},
     )
 
 

@@ -20,7 +20,7 @@ from worldenv.rollout import Rollout
 from worldenv.video import InvalidVideo, read_frames
 from worldenv.world import UnknownName, Unsupported
 
-__all__ = ["Entry", "find_entries"]
+__all__ = ["SUFFIXES", "Entry", "find_entries", "listed"]
 
 KEYS = ("video", "path", "script", "case", "seed", "fps", "K", "convention")
 SUFFIXES = (".mp4", ".mkv", ".mov", ".webm", ".avi")
@@ -161,6 +161,23 @@ def _rollout(folder: Path) -> Entry:
         seed=rollout.seed,
         digest=rollout.digest,
     )
+
+
+def listed(file: Path) -> Iterator[tuple[str, Entry]]:
+    """Yield (world, recording) of a JSON list whose rows may name the world that was recorded.
+
+    Raises:
+        Unsupported: it is none, or a row is not told as it should be.
+        UnknownName: a key or a case is unknown.
+    """
+    rows = _read(file)
+    if not isinstance(rows, list) or not rows:
+        raise Unsupported(f"{file} is no list of recordings")
+    for number, row in enumerate(rows):
+        world = row.pop("world", "") if isinstance(row, dict) else ""
+        if not isinstance(world, str):
+            raise Unsupported(f"world of recording {number} must be a text, got {world!r}")
+        yield world, _entry(row, file.parent, f"recording {number}")
 
 
 def _listed(rows: Any, base: Path) -> Iterator[Entry]:
