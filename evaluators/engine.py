@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import importlib
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,14 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import BENCHMARKS, Case
+from worldenv.evaluators.cache import (
+    MISSING,
+    NOT_KEPT,
+    Cache,
+    ask_key,
+    find_cache,
+    frame_key,
+)
 from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.plan import (
     PIXELS,
@@ -57,16 +68,53 @@ _MISSING: Any = object()
 class _Node:
     """An ask on its way: what it waits for, who waits for it, and its answer."""
 
-    __slots__ = ("answer", "inputs", "measurements", "rank", "uses", "waiting", "wanted_by")
+    __slots__ = (
+        "answer",
+        "inputs",
+        "key",
+        "looked",
+        "measurements",
+        "rank",
+        "unkeyed",
+        "uses",
+        "waiting",
+        "wanted_by",
+    )
 
     def __init__(self, inputs: tuple[Ask, ...], rank: int) -> None:
         self.inputs = inputs
         self.waiting = len(set(inputs))
-        self.wanted_by: list[Ask] = []
-        self.measurements: list[int] = []
+        # Most nodes are wanted once; a long path has a million of them.
+        self.wanted_by: list[Ask] | tuple[()] = ()
+        self.measurements: list[int] | tuple[()] = ()
         self.uses = 0
         self.rank = rank
         self.answer: Any = _MISSING
+        self.key: bytes | None = None
+        self.unkeyed = self.waiting
+        self.looked = False
+
+
+class _Ready:
+    """Asks that can be answered, by rank: those of the lowest come first, all at once."""
+
+    def __init__(self) -> None:
+        self._ranks: list[int] = []
+        self._asks: dict[int, list[Ask]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._ranks)
+
+    def add(self, ask: Ask, rank: int) -> None:
+        """Take an ask whose inputs are all answered."""
+        if rank not in self._asks:
+            heapq.heappush(self._ranks, rank)
+            self._asks[rank] = []
+        self._asks[rank].append(ask)
+
+    def pop(self) -> list[Ask]:
+        """Return the asks of the lowest rank."""
+        return self._asks.pop(heapq.heappop(self._ranks))
 
 
 class Engine:
@@ -85,6 +133,7 @@ class Engine:
         *,
         conclude: Callable[[Sequence[Score]], Sequence[Score]] = lambda scores: (),
         on_answer: Callable[[Ask], None] | None = None,
+        cache: Cache | None = None,
     ) -> None:
         """Lay out what has to be asked.
 
@@ -93,7 +142,10 @@ class Engine:
             context: What it was planned from; its profile answers the roles.
             conclude: Scores -> aggregates of the whole rollout, called once at the end.
             on_answer: Called with every ask when it is answered.
+            cache: Where answers that rest on pixels alone are looked up and kept.
         """
+        self._cache = cache
+        self._salts: dict[str, str] = {}
         self._context = context
         self._profile: Profile = context.profile
         self._conclude = conclude
@@ -117,7 +169,10 @@ class Engine:
                 self._idle.append(index)
             for ask in asks:
                 node = self._node(ask)
-                node.measurements.append(index)
+                if isinstance(node.measurements, list):
+                    node.measurements.append(index)
+                else:
+                    node.measurements = [index]
                 node.uses += 1
         wanted: dict[str, set[int]] = defaultdict(set)
         for frame, asks_of_frame in self._sources.items():
@@ -163,8 +218,12 @@ class Engine:
             rank = 1 + max((self._nodes[need].rank for need in inputs), default=0)
             self._nodes[now] = _Node(inputs, rank)
             for need in set(inputs):
-                self._nodes[need].wanted_by.append(now)
-                self._nodes[need].uses += 1
+                below = self._nodes[need]
+                below.uses += 1
+                if isinstance(below.wanted_by, list):
+                    below.wanted_by.append(now)
+                else:
+                    below.wanted_by = [now]
         return self._nodes[ask]
 
     def observe(self, chunk: Chunk) -> tuple[Score, ...]:
@@ -181,11 +240,18 @@ class Engine:
         self._check(chunk)
         start = self._t + 1
         self._t += len(chunk.frames)
-        ready: list[Ask] = []
+        ready = _Ready()
         for offset in range(len(chunk.frames)):
             for ask in self._sources.pop(start + offset, ()):
-                self._answer(ask, self._read(chunk, offset, ask), ready)
-        return self._run(ready)
+                answer = self._read(chunk, offset, ask)
+                if self._cache is not None and ask.role == PIXELS:
+                    self._recall(ask, frame_key(answer), ready)
+                if ask in self._nodes:
+                    self._answer(ask, answer, ready)
+        scores = self._run(ready)
+        if self._cache is not None:
+            self._cache.flush()
+        return scores
 
     def finish(self) -> Summary:
         """Close the books and return the summary; may be called early and more than once."""
@@ -197,6 +263,8 @@ class Engine:
                 self._close(index)
             self._nodes.clear()
             self._sources.clear()
+            if self._cache is not None:
+                self._cache.close()
             self._scores += self._conclude(tuple(self._scores))
             self._summary = Summary(
                 scores=tuple(self._scores),
@@ -241,7 +309,7 @@ class Engine:
         value = values[key][offset]
         return value.copy() if isinstance(value, np.ndarray) else value
 
-    def _answer(self, ask: Ask, answer: Any, ready: list[Ask]) -> None:
+    def _answer(self, ask: Ask, answer: Any, ready: _Ready) -> None:
         """Store an answer and note what can be asked or measured now."""
         node = self._nodes[ask]
         node.answer = answer
@@ -249,37 +317,94 @@ class Engine:
         if self._on_answer is not None:
             self._on_answer(ask)
         for user in node.wanted_by:
-            self._nodes[user].waiting -= 1
-            if self._nodes[user].waiting == 0:
-                ready.append(user)
+            above = self._nodes.get(user)
+            if above is None:
+                continue
+            above.waiting -= 1
+            if above.waiting == 0 and above.answer is _MISSING:
+                ready.add(user, above.rank)
         for index in node.measurements:
             self._waiting[index] -= 1
             if self._waiting[index] == 0:
                 self._due.append(index)
 
-    def _run(self, ready: list[Ask]) -> tuple[Score, ...]:
+    def _run(self, ready: _Ready) -> tuple[Score, ...]:
         """Answer everything that can be answered, lowest rank first, in batches by role."""
         while ready:
-            rank = min(self._nodes[ask].rank for ask in ready)
-            now = [ask for ask in ready if self._nodes[ask].rank == rank]
-            ready[:] = [ask for ask in ready if self._nodes[ask].rank != rank]
             by_role: dict[str, list[Ask]] = defaultdict(list)
-            for ask in now:
-                by_role[ask.role].append(ask)
+            for ask in ready.pop():
+                # The cache may have answered it meanwhile, or whatever wanted it.
+                if ask in self._nodes and self._nodes[ask].answer is _MISSING:
+                    by_role[ask.role].append(ask)
             for role, asks in by_role.items():
+                asks = [ask for ask in asks if not self._look(ask, ready)]
                 size = self._profile.backbone(role).batch
                 for first in range(0, len(asks), size):
                     batch = asks[first : first + size]
-                    for ask, answer in zip(batch, self._ask(role, batch), strict=True):
-                        self._answer(ask, answer, ready)
-                        for need in set(self._nodes[ask].inputs):
-                            self._release(need)
+                    began = time.perf_counter()
+                    answers = self._ask(role, batch)
+                    each = (time.perf_counter() - began) / len(batch)
+                    for ask, answer in zip(batch, answers, strict=True):
+                        self._keep(ask, answer, each)
+                        self._settle_ask(ask, answer, ready)
         before = len(self._scores)
         for index in sorted(self._due):
             # Independent of how frames were chunked.
             self._complete(index, final_at=max(self._open[index].frames))
         self._due.clear()
         return tuple(self._scores[before:])
+
+    def _settle_ask(self, ask: Ask, answer: Any, ready: _Ready) -> None:
+        """Store an answer and let go of what it was made from."""
+        self._answer(ask, answer, ready)
+        for need in set(self._nodes[ask].inputs):
+            self._release(need)
+
+    def _recall(self, source: Ask, key: bytes, ready: _Ready) -> None:
+        """Spread the key of a frame, and answer what measurements want of it from the cache.
+
+        These come first: what only they rest on need not even be read.
+        """
+        self._nodes[source].key = key
+        keyed, wanted = [source], []
+        while keyed:
+            for user in self._nodes[keyed.pop()].wanted_by:
+                node = self._nodes.get(user)
+                if node is None or node.key is not None:
+                    continue
+                node.unkeyed -= 1
+                if node.unkeyed == 0:
+                    node.key = self._key(user, node)
+                    keyed.append(user)
+                    if node.measurements:
+                        wanted.append(user)
+        for ask in wanted:
+            self._look(ask, ready)
+
+    def _key(self, ask: Ask, node: _Node) -> bytes:
+        if ask.role not in self._salts:
+            self._salts[ask.role] = self._profile.salt(ask.role)
+        keys = [self._nodes[need].key for need in node.inputs]
+        return ask_key(self._salts[ask.role], ask, [key for key in keys if key is not None])
+
+    def _look(self, ask: Ask, ready: _Ready) -> bool:
+        """Return whether the cache answered an ask."""
+        node = self._nodes[ask]
+        if self._cache is None or node.key is None or node.looked or ask.role in NOT_KEPT:
+            return False
+        node.looked = True
+        found = self._cache.get(node.key)
+        if found is MISSING:
+            return False
+        self._settle_ask(ask, found, ready)
+        return True
+
+    def _keep(self, ask: Ask, answer: Any, seconds: float) -> None:
+        key = self._nodes[ask].key
+        kept = self._cache is not None and key is not None and ask.role not in NOT_KEPT
+        if kept and not isinstance(answer, Failure):
+            assert self._cache is not None and key is not None
+            self._cache.put(key, answer, seconds)
 
     def _ask(self, role: str, asks: list[Ask]) -> list[Any]:
         """Answer one batch; whatever breaks becomes a Failure of those asks alone."""
@@ -309,10 +434,16 @@ class Engine:
         return [answers[ask] for ask in asks]
 
     def _release(self, ask: Ask) -> None:
-        node = self._nodes[ask]
-        node.uses -= 1
-        if node.uses == 0:
-            del self._nodes[ask]
+        """Forget an ask after its last use, and what only an ask that was never answered needs."""
+        pending = [ask]
+        while pending:
+            now = pending.pop()
+            node = self._nodes[now]
+            node.uses -= 1
+            if node.uses == 0:
+                del self._nodes[now]
+                if node.answer is _MISSING:
+                    pending += set(node.inputs)
 
     def _complete(self, index: int, final_at: int | None) -> None:
         measurement = self._open[index]
@@ -391,6 +522,7 @@ def build_engine(
     truth: Collection[str] = (),
     script: str | None = None,
     on_answer: Callable[[Ask], None] | None = None,
+    cache: Path | None = None,
 ) -> Engine:
     """Plan the measurements of one rollout and return the engine that will run them.
 
@@ -406,8 +538,11 @@ def build_engine(
         truth: Truth keys that the source offers, any of ``pose``, ``depth``, ``ids``, ``state``.
         script: Name of the script that the path comes from; one that text drives says what.
         on_answer: Called with every ask when it is answered.
+        cache: Folder in which answers that rest on pixels alone are kept; None takes the one that
+            the environment names, if any.
 
     Raises:
+        CacheUnusable: the folder cannot be written.
         UnknownName: no such benchmark, option or profile.
     """
     options = (
@@ -442,4 +577,5 @@ def build_engine(
         context,
         conclude=lambda scores: [s for each in concluders for s in each(scores)],
         on_answer=on_answer,
+        cache=find_cache(cache),
     )

@@ -68,6 +68,7 @@ class Profile:
         missing: Mapping[str, str] | None = None,
         nouns: Mapping[str, tuple[str, ...]] | None = None,
         device: str = "cpu",
+        made_from: Mapping[str, str] | None = None,
     ) -> None:
         """Collect backbones.
 
@@ -77,6 +78,7 @@ class Profile:
             missing: Role -> why this source cannot have it.
             nouns: Role -> the only nouns that it can answer for.
             device: Where its networks run.
+            made_from: Role -> what its backbone was made from, beside its weights.
         """
         self.name = name
         self.device = device
@@ -84,6 +86,7 @@ class Profile:
         self._missing = dict(missing or {})
         self._nouns = dict(nouns or {})
         self._made: dict[str, Backbone] = {}
+        self._made_from = dict(made_from or {})
 
     def lacks(self, role: str, noun: str = "") -> str | None:
         """Return why the role cannot be answered (for a noun), None when it can."""
@@ -107,6 +110,23 @@ class Profile:
         if role not in self._made:
             self._made[role] = self._makers[role]()
         return self._made[role]
+
+    def salt(self, role: str) -> str:
+        """Return everything beside its inputs that an answer of the role may depend on."""
+        backbone = self.backbone(role)
+        kind = type(backbone)
+        return repr(
+            (
+                role,
+                f"{kind.__module__}.{kind.__qualname__}",
+                backbone.name,
+                backbone.revision,
+                backbone.checksum,
+                backbone.batch,
+                self.device,
+                self._made_from.get(role, self._made_from.get("", "")),
+            )
+        )
 
     def identity(self) -> dict[str, dict[str, str]]:
         """Return role -> name, revision and checksum of the backbones that were used."""
@@ -147,6 +167,8 @@ def load_profile(
     choices = TABLE[base]
     networks = any(choice.modules or choice.weights for choice in choices.values())
     setting = Setting(device_name() if networks else "cpu", frames, K)
+    intrinsics = "" if K is None else repr(np.asarray(K, np.float64).tolist())
+    made_from = {"": intrinsics}
     makers: dict[str, Callable[[], Backbone]] = {}
     missing: dict[str, str] = {}
     nouns: dict[str, tuple[str, ...]] = {}
@@ -157,6 +179,7 @@ def load_profile(
         else:
             makers[role] = partial(choice.make, setting)
             nouns[role] = choice.nouns
+            made_from[role] = repr((choice.maker, choice.options, choice.taken(setting)))
     judges = judge_settings()
     if judges is not None:
         makers["judge"] = partial(_vision_judge, judges)
@@ -172,7 +195,7 @@ def load_profile(
         if "segment" in truthful:
             # Truth misses nothing that a second look could find.
             makers.pop("second_detect", None)
-    return assemble(name, makers, missing, nouns, setting.device, K)
+    return assemble(name, makers, missing, nouns, setting.device, K, made_from)
 
 
 def assemble(
@@ -182,6 +205,7 @@ def assemble(
     nouns: Mapping[str, tuple[str, ...]] | None = None,
     device: str = "cpu",
     K: NDArray[np.float64] | None = None,
+    made_from: Mapping[str, str] | None = None,
 ) -> Profile:
     """Return the profile of some roles together with all that rests on them.
 
@@ -192,13 +216,17 @@ def assemble(
         nouns: Role -> the only nouns that it can answer for.
         device: Where its networks run.
         K: Intrinsics in pixels of the frames, needed where things are turned to face the start.
+        made_from: Role -> what its backbone was made from, beside its weights.
     """
     every = _functions() | dict(makers)
     # The backbones of pairs of objects put questions to other roles of the same profile.
     profile: Profile
+    made = dict(made_from or {})
+    parts = repr([made.get(role, "") for role in ("embed", "segment", "text")])
+    made |= dict.fromkeys(("anchors", "objects"), parts)
     if "segment" in every:
         every |= _of_regions(K, lambda role: profile.backbone(role), set(every))
-    profile = Profile(name, every, missing, nouns, device)
+    profile = Profile(name, every, missing, nouns, device, made)
     return profile
 
 

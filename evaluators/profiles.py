@@ -66,6 +66,11 @@ class Choice:
             return "it needs the camera intrinsics K"
         return None
 
+    def taken(self, setting: Setting) -> dict[str, Any]:
+        """Return what the class takes of the setting, arrays as lists."""
+        values = {use: getattr(setting, use) for use in self.uses}
+        return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
+
     def make(self, setting: Setting) -> Backbone:
         """Make the backbone.
 

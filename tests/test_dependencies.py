@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 SHELL = {
     "bench",
     "cli",
+    "cli_cache",
     "cli_judge",
     "cli_score",
     "cli_suites",

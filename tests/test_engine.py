@@ -111,6 +111,45 @@ def test_ten_thousand_frames_keep_a_bounded_number_of_answers():
     assert most <= lag and engine.held == 0 and not engine._nodes
 
 
+class Chain:
+    """A state that is handed from frame to frame, as a tracker's is."""
+
+    name, revision, checksum, batch = "chain", "1", "", 1
+
+    def __init__(self):
+        self.planned = 0
+
+    def needs(self, ask):
+        self.planned += 1
+        (frame,) = ask.frames
+        before = (Ask("chain", (frame - 1,)),) if frame else ()
+        return (pixels(frame), *before)
+
+    def compute(self, asks, inputs):
+        return [(values[1][0] + 1 if len(values) > 1 else 1, values[0].copy()) for values in inputs]
+
+
+@pytest.mark.parametrize("chunk", [16, 10_000])
+def test_a_chain_over_ten_thousand_frames_is_planned_once_and_forgotten_as_it_goes(chunk):
+    n = 10_000
+    last = Ask("chain", (n - 1,))
+    ends = Measurement(
+        "r2m", (Slot("length"),), (last,), lambda found: [Outcome(float(found[last][0]), 1)]
+    )
+    backbone = Chain()
+    profile = Profile("test", {"chain": lambda: backbone})
+    engine = Engine([ends], Context(still(n), profile))
+    assert backbone.planned == n
+    most = 0
+    for start in range(0, n, chunk):
+        scores = engine.observe(chunk_of(chunk, start))
+        if not scores:
+            most = max(most, engine.held)
+            assert len(engine._nodes) < 2 * (n - start - chunk) + 2
+    assert [score.value for score in scores] == [n]
+    assert most <= 1 and engine.held == 0 and not engine._nodes
+
+
 def test_one_broken_measurement_leaves_the_others_alone():
     def burst(features):
         raise RuntimeError("boom")

@@ -11,7 +11,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_judge, cli_score, cli_suites, cli_weights, cli_worlds
+from worldenv import cli_score, cli_suites, cli_weights, cli_worlds
+from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
     console,
@@ -106,6 +107,7 @@ def bench(
     profile: Profile = "classic+truth",
     judge: Judge = None,
     judge_model: JudgeModel = None,
+    cache: CacheFolder = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Run folder; an existing one is resumed.")
     ] = None,
@@ -130,6 +132,7 @@ def bench(
     if case and cases is not None:
         raise WorldEnvError("--case names cases and --cases counts them; give one of the two.")
     use_judge(judge, judge_model)
+    use_cache(cache)
     selected: int | Sequence[str] | None = case or cases
     seeds = seed or [0]
     options = parse_options(world_option or [])

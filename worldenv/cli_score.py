@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import console, errors, print_summary, print_table, progress_bar
 from worldenv.world import WorldEnvError
@@ -66,6 +67,7 @@ def score(
     ] = None,
     judge: Judge = None,
     judge_model: JudgeModel = None,
+    cache: CacheFolder = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Also keep rollout, scores and report here.")
     ] = None,
@@ -75,6 +77,7 @@ def score(
     from worldenv.conventions import convention_of
 
     use_judge(judge, judge_model)
+    use_cache(cache)
     if task or mapping is not None or (source is not None and source.suffix == ".json"):
         alone = {"--path": path, "--script": script, "--case": case}
         for flag, value in alone.items():

@@ -101,6 +101,12 @@ class _Crops:
         return self.inner.answer([ask] * len(views), views)
 
 
+def _over(backbone: Callable[[str], Backbone], *roles: str) -> str:
+    """Return what an answer depends on that the engine does not see: the roles asked inside."""
+    made = (backbone(role) for role in roles)
+    return "1 over " + ", ".join(f"{b.name} {b.revision} {b.checksum}" for b in made)
+
+
 class Anchors:
     """Answers ``anchors`` with the objects of a frame that are looked for again, best first.
 
@@ -108,7 +114,6 @@ class Anchors:
     """
 
     name = "object-anchors"
-    revision = "1"
     checksum = ""
     batch = 1
 
@@ -118,6 +123,7 @@ class Anchors:
         Args:
             backbone: Role -> its backbone in the profile.
         """
+        self.revision = _over(backbone, "embed")
         self._crops = _Crops(backbone)
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
@@ -184,7 +190,6 @@ class Objects:
     """
 
     name = "object-identity"
-    revision = "1"
     checksum = ""
     batch = 1
 
@@ -198,8 +203,7 @@ class Objects:
         self._crops = _Crops(backbone)
         self._semantic = semantic
         # Made now, so that the engine knows from the start what it will have asked.
-        for role in ("embed", "segment", *(["text"] if semantic else [])):
-            backbone(role)
+        self.revision = _over(backbone, "embed", "segment", *(["text"] if semantic else []))
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the anchors of the first frame and the scene of the second."""

@@ -21,8 +21,7 @@ class Motion(NamedTuple):
     """What is known after a frame; the answer of role ``odometry``.
 
     Attributes:
-        grey: The frame in grey, shape (height, width).
-        pixels: Where the points are in it, shape (n, 2) float32, centres at whole numbers.
+        pixels: Where the points are in the frame, shape (n, 2) float32, centres at whole numbers.
         points: The same points in space.
         pose: Camera-to-world, shape (4, 4), relative to frame 0, in units of the first depth.
         lost: Frames so far in which too little could be followed: they repeat the pose before.
@@ -30,7 +29,6 @@ class Motion(NamedTuple):
         prior: Inverse depth that new points begin with: the middle of those known last.
     """
 
-    grey: Grey
     pixels: NDArray[np.float32]
     points: Points
     pose: Floats
@@ -52,24 +50,29 @@ class Odometry:
         self._K = np.asarray(K, np.float64)
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the frame, and the motion up to the frame before it."""
+        """Return the frame, the frame before it, and the motion up to that."""
         (frame,) = ask.frames
-        before = (Ask("odometry", (frame - 1,)),) if frame else ()
+        before = (pixels(frame - 1), Ask("odometry", (frame - 1,))) if frame else ()
         return (pixels(frame), *before)
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Follow every frame."""
-        return [self._follow(*values) for values in inputs]
+        return [
+            self._step(*values) if len(values) > 1 else self._start(*values) for values in inputs
+        ]
 
-    def _follow(self, frame: NDArray[np.uint8], before: Motion | None = None) -> Motion:
-        grey = np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), np.uint8)
-        if before is None:
-            none = Points(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
-            start = Motion(grey, np.zeros((0, 2), np.float32), none, np.eye(4), 0, False, 1.0)
-            return self._refill(start)
-        if np.array_equal(grey, before.grey):
+    def _start(self, frame: NDArray[np.uint8]) -> Motion:
+        none = Points(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0), np.zeros(0))
+        start = Motion(np.zeros((0, 2), np.float32), none, np.eye(4), 0, False, 1.0)
+        return self._refill(start, _grey(frame))
+
+    def _step(
+        self, frame: NDArray[np.uint8], frame_before: NDArray[np.uint8], before: Motion
+    ) -> Motion:
+        grey, grey_before = _grey(frame), _grey(frame_before)
+        if np.array_equal(grey, grey_before):
             return before._replace(moving=False)
-        seen, kept = follow(before.grey, grey, before.pixels)
+        seen, kept = follow(grey_before, grey, before.pixels)
         points = before.points.take(kept)
         if len(points) < whole("odometry.least"):
             return self._lose(grey, before)
@@ -84,34 +87,31 @@ class Odometry:
         points = learn(points, found) if moved else points
         points = points.take(good)
         prior = float(np.median(points.inverse))
-        at = seen[kept][good]
-        return self._refill(Motion(grey, at, points, found.pose, before.lost, moved, prior))
+        now = Motion(seen[kept][good], points, found.pose, before.lost, moved, prior)
+        return self._refill(now, grey)
 
     def _lose(self, grey: Grey, before: Motion) -> Motion:
         """Repeat the pose and begin anew: no motion is made up, and the frame is counted."""
-        none = before.points.take(np.zeros(len(before.points), np.bool_))
-        return self._refill(
-            before._replace(
-                grey=grey,
-                pixels=np.zeros((0, 2), np.float32),
-                points=none,
-                lost=before.lost + 1,
-                moving=False,
-            )
+        lost = before._replace(
+            pixels=np.zeros((0, 2), np.float32),
+            points=before.points.take(np.zeros(len(before.points), np.bool_)),
+            lost=before.lost + 1,
+            moving=False,
         )
+        return self._refill(lost, grey)
 
-    def _refill(self, motion: Motion) -> Motion:
+    def _refill(self, motion: Motion, grey: Grey) -> Motion:
         """Add corners where few points are left."""
         most = whole("odometry.points")
         if len(motion.pixels) > 0.7 * most:
             return motion
-        apart = max(4.0, motion.grey.shape[1] / constant("odometry.apart"))
-        free = np.full(motion.grey.shape, 255, np.uint8)
+        apart = max(4.0, grey.shape[1] / constant("odometry.apart"))
+        free = np.full(grey.shape, 255, np.uint8)
         for x, y in np.rint(motion.pixels).astype(int).tolist():
             cv2.circle(free, (x, y), int(apart), 0, -1)
         # The stubs promise an array where OpenCV returns None for a flat image.
         corners: Any = cv2.goodFeaturesToTrack(
-            motion.grey, most - len(motion.pixels), 0.005, apart, mask=free
+            grey, most - len(motion.pixels), 0.005, apart, mask=free
         )
         if corners is None:
             return motion
@@ -120,6 +120,10 @@ class Odometry:
         return motion._replace(
             pixels=np.concatenate([motion.pixels, new]), points=motion.points.join(fresh)
         )
+
+
+def _grey(frame: NDArray[np.uint8]) -> Grey:
+    return np.asarray(cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY), np.uint8)
 
 
 def follow(
