@@ -230,3 +230,23 @@ def test_second_frames_are_forgotten_when_their_pairs_are_scored():
     # Without psnr and its like, which hold the frames of their pairs, nothing else does.
     play(r2m, PATH, things, chunk=4, watch=watch, options={"rule": "paper"})
     assert most["scene"] == 0 < most["anchors"]
+
+
+def test_answers_kept_on_disk_tell_the_roles_asked_inside():
+    """The engine sees no embed and no text in objects: another of them must give another key."""
+    from worldenv.evaluators.profile import assemble
+
+    def salts(**changed):
+        toys = roles(**changed)
+        profile = assemble("toy", {role: (lambda toy=toy: toy) for role, toy in toys.items()})
+        return profile.salt("objects"), profile.salt("anchors")
+
+    class Other(Embeds):
+        checksum = "other"
+
+    class Words(Texts):
+        revision = "2"
+
+    assert salts() == salts()
+    assert salts()[0] != salts(embed=Other())[0] and salts()[1] != salts(embed=Other())[1]
+    assert len({salts()[0], salts(text=Words())[0], salts(text=None)[0]}) == 3

@@ -148,12 +148,22 @@ class Identities(Toy):
 
 
 class Texts(Toy):
-    """How close the looks of what is painted are to the length of the prompt, in degrees."""
+    """How close the looks of what is painted are to the length of the words, in degrees."""
 
     name, batch = "toy-text", 2
 
-    def answer(self, ask, frame):
-        return float(circle(looks_of(frame)) @ circle(len(ask.subject)))
+    def needs(self, ask):
+        thing = isinstance(ask.subject, Thing)
+        return (Ask("cutout", ask.frames, ask.subject) if thing else pixels(ask.frames[0]),)
+
+    def answer(self, ask, value):
+        if isinstance(ask.subject, str):
+            return float(circle(looks_of(value)) @ circle(len(ask.subject)))
+        frame, regions = value
+        return {
+            r.track: float(circle(looks_of(frame[r.mask][None])) @ circle(len(r.category)))
+            for r in regions
+        }
 
 
 class Brightness(Toy):

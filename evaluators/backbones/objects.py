@@ -44,16 +44,17 @@ class Inner:
         """Answer asks of one role.
 
         Args:
-            asks: The asks.
-            known: For each of them, its sources -> their answers.
+            asks: The asks, none of them known.
+            known: For each of them, its sources, and whatever else is known -> their answers.
         """
         if not asks:
             return []
-        if _is_source(asks[0]):
-            return [answers[ask] for ask, answers in zip(asks, known, strict=True)]
         backbone = self._backbone(asks[0].role)
         inputs = [
-            tuple(self.answer([need], [answers])[0] for need in backbone.needs(ask))
+            tuple(
+                answers[need] if need in answers else self.answer([need], [answers])[0]
+                for need in backbone.needs(ask)
+            )
             for ask, answers in zip(asks, known, strict=True)
         ]
         out: list[Any] = []
@@ -85,20 +86,11 @@ def concept_of(phrase: str) -> str:
     return text or "object"
 
 
-class _Crops:
-    """Describes masked things on white, as frames of their own."""
-
-    def __init__(self, backbone: Callable[[str], Backbone]) -> None:
-        self.inner = Inner(backbone)
-
-    def describe(
-        self, role: str, frame: NDArray[np.uint8], regions: Sequence[Region], subject: str = ""
-    ) -> list[Any]:
-        """Return the answer of a role to the crop of every region."""
-        # Frame 0 of a video of its own: a crop has no place in the rollout.
-        ask = Ask(role, (0,), subject)
-        views = [{pixels(0): crop(frame, region.mask, "white")} for region in regions]
-        return self.inner.answer([ask] * len(views), views)
+def _looks(inner: Inner, frame: NDArray[np.uint8], regions: Sequence[Region]) -> list[Any]:
+    """Return how every region looks on white, as a frame of its own."""
+    # Frame 0 of a video of its own: a crop has no place in the rollout.
+    views = [{pixels(0): crop(frame, region.mask, "white")} for region in regions]
+    return inner.answer([Ask("embed", (0,))] * len(views), views)
 
 
 def _over(backbone: Callable[[str], Backbone], *roles: str) -> str:
@@ -124,7 +116,7 @@ class Anchors:
             backbone: Role -> its backbone in the profile.
         """
         self.revision = _over(backbone, "embed")
-        self._crops = _Crops(backbone)
+        self._inner = Inner(backbone)
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame and everything in it."""
@@ -138,7 +130,7 @@ class Anchors:
         large = [r for r in regions if r.area >= constant("r2m.object_area")]
         large.sort(key=lambda r: -r.score * r.area)
         chosen = large[: whole("r2m.anchors")]
-        vectors = self._crops.describe("embed", frame, chosen)
+        vectors = _looks(self._inner, frame, chosen)
         return tuple(
             Anchor(concept_of(r.category), v) for r, v in zip(chosen, vectors, strict=True)
         )
@@ -200,7 +192,7 @@ class Objects:
             backbone: Role -> its backbone in the profile.
             semantic: Whether there is a role text.
         """
-        self._crops = _Crops(backbone)
+        self._inner = Inner(backbone)
         self._semantic = semantic
         # Made now, so that the engine knows from the start what it will have asked.
         self.revision = _over(backbone, "embed", "segment", *(["text"] if semantic else []))
@@ -224,14 +216,18 @@ class Objects:
 
     def _candidates(self, j: int, concept: str, scene: Scene) -> list[Candidate]:
         ask = Ask("segment", (j,), Thing(concept))
-        (regions,) = self._crops.inner.answer([ask], [scene.sources])
+        (regions,) = self._inner.answer([ask], [scene.sources])
         surest = sorted(regions, key=lambda r: -r.score)[: whole("r2m.candidates")]
         large = [r for r in surest if r.area >= constant("r2m.object_area")]
-        vectors = self._crops.describe("embed", scene.frame, large)
-        likeness: list[Any] = [None] * len(large)
-        if self._semantic:
-            likeness = self._crops.describe("text", scene.frame, large, concept)
+        # Numbered anew and named as they were asked for: role text answers by track and category.
+        named = [r._replace(track=k, category=concept) for k, r in enumerate(large)]
+        vectors = _looks(self._inner, scene.frame, named)
+        likeness: Mapping[int, float] = {}
+        if self._semantic and named:
+            words = Ask("text", (j,), Thing(concept))
+            cutout = {Ask("cutout", (j,), Thing(concept)): (scene.frame, tuple(named))}
+            (likeness,) = self._inner.answer([words], [cutout])
         return [
-            Candidate(v, r.score, None if u is None else float(u))
-            for r, v, u in zip(large, vectors, likeness, strict=True)
+            Candidate(v, r.score, likeness.get(r.track))
+            for r, v in zip(named, vectors, strict=True)
         ]
