@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from worldenv.evaluators.realised import asks_of, away, pose_of, rpe
 from worldenv.evaluators.score import Score, Status
 from worldenv.evaluators.trajectory import rotation_rpe, translation_rpe
 from worldenv.evaluators.windows import sampled
-from worldenv.evaluators.worldmembench_entities import Turns, measure
+from worldenv.evaluators.worldmembench_entities import measure
 from worldenv.evaluators.worldmembench_tables import tabulate
 
 __all__ = [
@@ -125,16 +124,9 @@ def plan(context: Context) -> list[Measurement]:
         nouns.setdefault(target.noun, []).append(target)
     for k in range(1, path.revisits + 1):
         for noun, targets in nouns.items():
-            out += _entities(context, k, noun, targets)
+            out += measure(context, k, noun, targets)
         out += _environment(context, k)
     return [*out, *errors, *quality]
-
-
-def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
-    back, gone = sampled(context.path, f"R{k}"), sampled(context.path, f"D{k}")
-    poses, source = asks_of(context, [0, *back, *gone])
-    turns = Turns(poses, source, partial(away, context))
-    return measure(context, k, noun, targets, turns)
 
 
 def _environment(context: Context, k: int) -> list[Measurement]:

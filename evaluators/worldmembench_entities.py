@@ -9,7 +9,7 @@ import numpy as np
 
 from worldenv.camera import geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import entities
+from worldenv.evaluators import entities, realised
 from worldenv.evaluators.backbones.cutout import Facing
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.entities import Sighting
@@ -30,20 +30,6 @@ VARIANTS = ("whole", "core")
 PERSON = "person"
 
 
-class Turns(NamedTuple):
-    """How far the camera is turned away.
-
-    Attributes:
-        asks: Role pose -> its asks about the frames, none where the target poses have to do.
-        source: What the poses come from.
-        away: Answers, frames -> frame -> degrees between its orientation and that of frame 0.
-    """
-
-    asks: tuple[Ask, ...]
-    source: str
-    away: Callable[[Features, Sequence[int]], Mapping[int, float]]
-
-
 class Plan(NamedTuple):
     """What is asked about the things of one noun at one revisit.
 
@@ -55,6 +41,8 @@ class Plan(NamedTuple):
         again: The Thing that is asked for in R_k; tracked there alone.
         facing: Frame -> the same, turned to face the start; None where K is unknown.
         glances: Asks of a second detector about frames of R_k near the start.
+        poses: Asks of realised poses, none where the target poses have to do.
+        pose_source: What the poses come from.
     """
 
     initial: list[int]
@@ -64,9 +52,11 @@ class Plan(NamedTuple):
     again: Thing
     facing: Callable[[int], Facing] | None
     glances: list[Ask]
+    poses: tuple[Ask, ...]
+    pose_source: str
 
 
-def plan_of(context: Context, k: int, noun: str, turns: Turns) -> Plan:
+def plan_of(context: Context, k: int, noun: str) -> Plan:
     """Lay out the windows of a noun at a revisit."""
     path = context.path
     initial, back, gone = (sampled(path, phase) for phase in ("V", f"R{k}", f"D{k}"))
@@ -74,32 +64,33 @@ def plan_of(context: Context, k: int, noun: str, turns: Turns) -> Plan:
     turned = geodesic_deg(path.poses[back, :3, :3], np.eye(3))
     limit = constant("worldmembench.core_angle")
     near = [frame for frame, angle in zip(back, turned, strict=True) if angle <= limit]
+    poses, source = realised.asks_of(context, [0, *back, *gone])
     return Plan(
         initial,
         back,
         gone,
         Thing(noun, tuple(initial)),
         again,
-        _facing(context, again, bool(turns.asks)),
+        _facing(context, again, bool(poses)),
         entities.glances(context, noun, near or back[-1:]),
+        poses,
+        source,
     )
 
 
-def _facing(context: Context, thing: Thing, realised: bool) -> Callable[[int], Facing] | None:
+def _facing(context: Context, thing: Thing, by_pose: bool) -> Callable[[int], Facing] | None:
     if context.K is None:
         return None
     limit = constant("worldmembench.core_angle")
-    if realised:
+    if by_pose:
         return lambda frame: Facing(thing, limit)
     R = context.path.poses[:, :3, :3]
     return lambda frame: Facing(thing, limit, tuple((R[0].T @ R[frame]).ravel().tolist()))
 
 
-def measure(
-    context: Context, k: int, noun: str, targets: Sequence[Target], turns: Turns
-) -> list[Measurement]:
+def measure(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
     """Return the measurements of the targets of one noun at revisit k."""
-    plan = plan_of(context, k, noun, turns)
+    plan = plan_of(context, k, noun)
     person = noun == PERSON
     metrics = ("human_appearance",) if person else ("object_appearance", "object_geometry")
     out = []
@@ -118,7 +109,7 @@ def measure(
         else:
             # A face is turned upright by its landmarks; the lens does not matter to it.
             asked = plan._replace(facing=None) if roles else plan
-            out.append(_measurement(context, asked, targets, turns, slots, bool(roles)))
+            out.append(_measurement(context, asked, targets, slots, bool(roles)))
     return out
 
 
@@ -126,7 +117,6 @@ def _measurement(
     context: Context,
     plan: Plan,
     targets: Sequence[Target],
-    turns: Turns,
     slots: tuple[Slot, ...],
     by_face: bool,
 ) -> Measurement:
@@ -138,17 +128,17 @@ def _measurement(
         asks += [Ask("portrait", (f,), plan.again) for f in plan.back]
     if plan.facing is not None:
         asks += entities.looks(plan.back, plan.facing)
-    asks += [*presence, *turns.asks, *plan.glances]
+    asks += [*presence, *plan.poses, *plan.glances]
     about: dict[str, Any] = {
-        "pose_source": turns.source,
+        "pose_source": plan.pose_source,
         "backbone": context.profile.backbone("identity" if by_face else "embed").name,
     }
     if not by_face:
         about["core_turned"] = plan.facing is not None
 
     def compute(features: Features) -> list[Outcome]:
-        view = _look(features, plan, targets, turns, by_instance)
-        shared = {**about, "departed": _departed(features, plan, presence, view, turns)}
+        view = _look(context, features, plan, targets, by_instance)
+        shared = {**about, "departed": _departed(context, features, plan, presence, view)}
         shared["return_angle"] = min(view.angles.values())
         found: list[Outcome] = []
         for target in targets:
@@ -218,12 +208,16 @@ class View(NamedTuple):
 
 
 def _look(
-    features: Features, plan: Plan, targets: Sequence[Target], turns: Turns, by_instance: bool
+    context: Context,
+    features: Features,
+    plan: Plan,
+    targets: Sequence[Target],
+    by_instance: bool,
 ) -> View:
     first = entities.gather(features, plan.initial, plan.first)
     reference = entities.references(first, targets, by_instance)
     seen = entities.gather(features, plan.back, plan.again)
-    angles = turns.away(features, plan.back)
+    angles = realised.away(context, features, plan.back)
     facing = plan.facing
     turned = seen if facing is None else entities.gather(features, plan.back, facing)
     chosen = entities.associate(
@@ -237,14 +231,14 @@ def _look(
 
 
 def _departed(
-    features: Features, plan: Plan, presence: Sequence[Ask], view: View, turns: Turns
+    context: Context, features: Features, plan: Plan, presence: Sequence[Ask], view: View
 ) -> bool:
     """Return whether the camera turned far enough away, or lost sight of every target.
 
     Where track numbers do not outlast a window, a target counts as out of sight only when nothing
     of its kind is in view.
     """
-    turned = max(turns.away(features, plan.gone).values(), default=0.0)
+    turned = max(realised.away(context, features, plan.gone).values(), default=0.0)
     if turned >= constant("worldmembench.return_angle"):
         return True
     known = {seen[0].region.track for seen in view.reference.values() if seen}
