@@ -29,7 +29,7 @@ FILE = "features.sqlite"
 _FORMAT = 1
 # Bytes that are always kept, and bytes that a second of work may take.
 _SMALL, _WORTH = 64 << 10, 2 << 20
-NOT_KEPT = ("similarity", "cutout", "judge")
+NOT_KEPT = ("similarity", "cutout", "scene", "judge")
 """Roles whose answers are quicker made than read, as large as a frame, or kept elsewhere."""
 
 _SOFTWARE = (

@@ -520,6 +520,7 @@ def build_engine(
     K_exactness: str = "nominal",
     seed: int = 0,
     truth: Collection[str] = (),
+    script: str | None = None,
     on_answer: Callable[[Ask], None] | None = None,
     cache: Path | None = None,
 ) -> Engine:
@@ -535,6 +536,7 @@ def build_engine(
         K_exactness: How far K is known.
         seed: Seed of sampled pairs.
         truth: Truth keys that the source offers, any of ``pose``, ``depth``, ``ids``, ``state``.
+        script: Name of the script that the path comes from; one that text drives says what.
         on_answer: Called with every ask when it is answered.
         cache: Folder in which answers that rest on pixels alone are kept; None takes the one that
             the environment names, if any.
@@ -551,7 +553,7 @@ def build_engine(
     loaded = load_profile(profile, truth, K, len(path))
     measurements: list[Measurement] = []
     concluders: list[Callable[[Sequence[Score]], list[Score]]] = []
-    context = Context(path, loaded, case, spec, K, K_exactness, seed)
+    context = Context(path, loaded, case, spec, K, K_exactness, seed, script=script)
     for name, chosen in options.items():
         if name not in BENCHMARKS:
             raise UnknownName("benchmark", name, BENCHMARKS)
@@ -559,7 +561,7 @@ def build_engine(
         for key in chosen:
             if key not in module.OPTIONS:
                 raise UnknownName(f"option of {name}", key, module.OPTIONS)
-        own = Context(path, loaded, case, spec, K, K_exactness, seed, dict(chosen))
+        own = Context(path, loaded, case, spec, K, K_exactness, seed, dict(chosen), script)
         measurements += module.plan(own)
 
         def conclude(

@@ -1,4 +1,4 @@
-"""People and objects at a revisit: who is who again, how alike, and in which shape."""
+"""People and objects over time: what was seen, who is who again, how alike."""
 
 from __future__ import annotations
 
@@ -12,55 +12,11 @@ from scipy.optimize import linear_sum_assignment
 
 from worldenv.case import Target
 from worldenv.evaluators.backbones.regions import Region
-from worldenv.evaluators.constants import constant
+from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
-from worldenv.evaluators.metrics.shape import overlap, silhouette
-from worldenv.evaluators.plan import Ask, Outcome
-
-
-class Silhouettes:
-    """Answers ``silhouette``: track -> (Region without its mask, shape on a canvas)."""
-
-    name = "silhouette"
-    revision = "1"
-    checksum = ""
-    batch = 1
-
-    def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the cutout of the frame."""
-        return (Ask("cutout", ask.frames, ask.subject),)
-
-    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Normalise every mask; small ones keep no shape."""
-        least = constant("worldmembench.min_area")
-        return [
-            {
-                r.track: (
-                    r._replace(mask=r.mask[:0]),
-                    silhouette(r.mask) if r.area >= least else None,
-                )
-                for r in regions
-            }
-            for ((_, regions),) in inputs
-        ]
-
-
-class Presence:
-    """Answers ``presence`` for a noun with the tracks that are large enough to be seen."""
-
-    name = "presence"
-    revision = "1"
-    checksum = ""
-    batch = 1
-
-    def needs(self, ask: Ask) -> tuple[Ask, ...]:
-        """Return the regions of the frame."""
-        return (Ask("segment", ask.frames, ask.subject),)
-
-    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """List the tracks of every frame."""
-        least = constant("worldmembench.min_area")
-        return [frozenset(r.track for r in found if r.area >= least) for (found,) in inputs]
+from worldenv.evaluators.metrics.shape import overlap
+from worldenv.evaluators.plan import Ask, Context, Thing
+from worldenv.evaluators.windows import uniform
 
 
 @dataclass
@@ -70,14 +26,14 @@ class Sighting:
     Attributes:
         frame: Frame index.
         region: The region, without its mask.
-        vector: Its appearance.
-        shape: Its silhouette on the canvas.
+        vector: How it looks, or whose face it has.
+        shape: Its silhouette on the canvas, where that was asked for.
     """
 
     frame: int
     region: Region
     vector: NDArray[np.float32]
-    shape: NDArray[np.bool_]
+    shape: NDArray[np.bool_] | None = None
 
 
 @dataclass
@@ -93,19 +49,29 @@ class Tracks:
     small: list[int] = field(default_factory=list)
 
 
-def gather(
-    features: Mapping[Ask, Any], frames: Sequence[int], subject: Callable[[int], Hashable] | str
-) -> Tracks:
-    """Collect the sightings of a subject from the answers of ``embed`` and ``silhouette``.
+Subject = Hashable | Callable[[int], Hashable]
+"""A Thing, or frame -> the subject that was asked for."""
 
-    Args:
-        features: The answers.
-        frames: Frame indices.
-        subject: A noun, or frame -> the subject that was asked for.
-    """
+
+def of_frame(subject: Subject, frame: int) -> Hashable:
+    """Return the subject of the asks about a frame."""
+    return subject(frame) if callable(subject) else subject
+
+
+def looks(frames: Sequence[int], subject: Subject) -> list[Ask]:
+    """Return the asks that ``gather`` reads."""
+    return [
+        Ask(role, (frame,), of_frame(subject, frame))
+        for frame in frames
+        for role in ("embed", "silhouette")
+    ]
+
+
+def gather(features: Mapping[Ask, Any], frames: Sequence[int], subject: Subject) -> Tracks:
+    """Collect the sightings of a subject from the answers to ``looks``."""
     out = Tracks()
     for frame in frames:
-        of = subject if isinstance(subject, str) else subject(frame)
+        of = of_frame(subject, frame)
         vectors = features[Ask("embed", (frame,), of)]
         for track, (region, shape) in features[Ask("silhouette", (frame,), of)].items():
             if shape is None or track not in vectors:
@@ -116,16 +82,83 @@ def gather(
     return out
 
 
-def references(initial: Tracks, targets: Sequence[Target]) -> dict[str, list[Sighting]]:
-    """Return target name -> its sightings in V: by instance where known, else largest first."""
-    taken = {t.instance for t in targets if t.instance is not None}
-    free = sorted(
-        (track for track in initial.valid if track not in taken),
-        key=lambda track: (-initial.valid[track][0].region.area, track),
+def gather_regions(features: Mapping[Ask, Any], frames: Sequence[int], thing: Thing) -> Tracks:
+    """Collect sightings without appearance, from the answers of ``silhouette`` alone."""
+    out = Tracks()
+    nothing = np.zeros(0, np.float32)
+    for frame in frames:
+        for track, (region, shape) in features[Ask("silhouette", (frame,), thing)].items():
+            if shape is not None:
+                out.valid.setdefault(track, []).append(Sighting(frame, region, nothing, shape))
+    return out
+
+
+def gather_faces(
+    features: Mapping[Ask, Any], frames: Sequence[int], thing: Thing
+) -> dict[int, list[Sighting]]:
+    """Return track -> sightings with the face of each, from the answers of ``portrait``."""
+    least = constant("worldmembench.min_area")
+    out: dict[int, list[Sighting]] = {}
+    for frame in frames:
+        for portrait in features[Ask("portrait", (frame,), thing)]:
+            if portrait.owner is not None and portrait.owner.area >= least:
+                seen = Sighting(frame, portrait.owner, portrait.vector)
+                out.setdefault(portrait.owner.track, []).append(seen)
+    return out
+
+
+def glances(context: Context, noun: str, frames: Sequence[int]) -> list[Ask]:
+    """Return the asks of a second, more easily convinced detector, none where there is none.
+
+    Args:
+        context: What is known before the first frame.
+        noun: What is looked for.
+        frames: Where it should be, ascending; a few of them are looked at.
+    """
+    if context.lacks("second_detect", noun=noun) is not None:
+        return []
+    looked = uniform(frames, whole("entities.glances"))
+    return [Ask("glance", (frame,), Thing(noun)) for frame in looked]
+
+
+def overlooked(features: Mapping[Ask, Any], asks: Sequence[Ask], seen: Tracks) -> bool:
+    """Return whether a second detector finds more than what is scored in any frame it looks at."""
+    return any(
+        features[ask]
+        > sum(s.frame == ask.frames[0] for track in seen.valid.values() for s in track)
+        for ask in asks
     )
+
+
+def lasting(context: Context) -> bool:
+    """Return whether the tracks of role segment are instances, the same in every window."""
+    return bool(getattr(context.profile.backbone("segment"), "lasting", False))
+
+
+def references(
+    initial: Tracks, targets: Sequence[Target], by_instance: bool = True
+) -> dict[str, list[Sighting]]:
+    """Return target name -> its sightings in the initial window.
+
+    By instance where the case and the segmenter know it. Else what the window shows from its
+    first frame on goes before what enters later, and large and sure before small and doubtful
+    (confidence x area); the targets take them in their order.
+
+    Args:
+        initial: What is seen in the initial window.
+        targets: The targets of one noun.
+        by_instance: Whether track numbers are instances; see ``lasting``.
+    """
+    known = {t.instance for t in targets if by_instance and t.instance is not None}
+
+    def rank(track: int) -> tuple[int, float, int]:
+        first = initial.valid[track][0]
+        return first.frame, -first.region.score * first.region.area, track
+
+    free = sorted((track for track in initial.valid if track not in known), key=rank)
     out = {}
     for target in targets:
-        if target.instance is not None:
+        if by_instance and target.instance is not None:
             out[target.name] = initial.valid.get(target.instance, [])
         else:
             out[target.name] = initial.valid[free.pop(0)] if free else []
@@ -152,7 +185,9 @@ def likeness(reference: Sequence[Sighting], seen: Sighting) -> float:
 
 def shape_likeness(reference: Sequence[Sighting], seen: Sighting) -> float:
     """Return the largest silhouette overlap of a sighting with the references, in [0, 1]."""
-    return max(overlap(r.shape, seen.shape) for r in reference)
+    assert seen.shape is not None
+    shapes = [r.shape for r in reference if r.shape is not None]
+    return max(overlap(shape, seen.shape) for shape in shapes)
 
 
 def associate(
@@ -182,54 +217,3 @@ def near_start(
         return {track: list(seen) for track, seen in tracks.items()}
     kept = {track: [s for s in seen if angles[s.frame] <= limit] for track, seen in tracks.items()}
     return {track: seen for track, seen in kept.items() if seen}
-
-
-def outcomes(
-    reference: Sequence[Sighting],
-    seen: Sequence[Sighting],
-    facing: Sequence[Sighting],
-    missed: bool,
-    detail: dict[str, Any],
-) -> dict[tuple[str, str], Outcome]:
-    """Return (kind, variant) -> Outcome of one target at one revisit.
-
-    Kinds ``appearance`` (Eq. 4) and ``geometry`` (Eq. 5); variants ``whole`` (all valid frames)
-    and ``core`` (near the start, turned to face it, and cut by the border no more than the
-    reference is).
-
-    Args:
-        reference: Sightings in V.
-        seen: Valid sightings of the associated track, empty when there is none.
-        facing: The same track in the frames near the start, turned to face it.
-        missed: Whether only the detector missed it: something smaller was there.
-        detail: What is added to every detail.
-    """
-    keys = [(kind, variant) for kind in ("appearance", "geometry") for variant in ("whole", "core")]
-    if not reference:
-        gone = Outcome(
-            status="not_applicable",
-            detail={**detail, "reason": "the target is not seen in the initial observation"},
-        )
-        return dict.fromkeys(keys, gone)
-    if not seen:
-        gone = Outcome(
-            status="no_observation" if missed else "absent",
-            detail={**detail, "reason": "seen too small" if missed else "nothing of its kind seen"},
-        )
-        return dict.fromkeys(keys, gone)
-    most_cut = max(r.region.cut for r in reference) + constant("worldmembench.core_cut")
-    core = [s for s in facing if s.region.cut <= most_cut]
-    out = {}
-    for kind, measure in (("appearance", likeness), ("geometry", shape_likeness)):
-        for variant, chosen in (("whole", list(seen)), ("core", core)):
-            if not chosen:
-                reason = "no frame near the start shows it uncut"
-                out[kind, variant] = Outcome(
-                    status="no_observation", detail={**detail, "reason": reason}
-                )
-                continue
-            found = {s.frame: measure(reference, s) for s in chosen}
-            out[kind, variant] = Outcome(
-                float(np.mean(list(found.values()))), len(found), "ok", {**detail, "frames": found}
-            )
-    return out

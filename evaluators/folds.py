@@ -1,8 +1,9 @@
-"""MBench's pairs: outgoing frames beside the return frames of closest pose."""
+"""MBench's pairs: outgoing frames beside return frames, or segments beside the next."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, geodesic_deg
 from worldenv.evaluators.constants import constant, whole
+from worldenv.evaluators.windows import Segment, uniform
 
 _OFFSETS = (8, 6, 4, 3, 2, 1)
 
@@ -73,6 +75,35 @@ def folds(path: CameraPath) -> Folds | None:
         segments,
         (tuple(outgoing.tolist()), tuple(back.tolist())),
     )
+
+
+def neighbours(path: CameraPath, segments: Sequence[Segment]) -> Folds:
+    """Return the pairs of a path that text drives and that prescribes no return.
+
+    Each segment is held against the next, frame by frame of as many uniform ones. Two views are
+    compared where the path comes near itself again after at least 8 frames, the latest such frame
+    of every 4th.
+    """
+    count = whole("mbench.text_frames")
+    parts = [tuple(uniform(segment.frames, count)) for segment in segments]
+    beside = tuple(pairwise(parts))
+    pairs = [pair for a, b in beside for pair in zip(a, b, strict=False)]
+    near, frames = _near(path), [f for segment in segments for f in segment.frames]
+    straddling = []
+    for i in frames[:: whole("mbench.stride")]:
+        later = (j for j in reversed(frames) if j - i >= whole("mbench.neighbour_gap"))
+        found = next((j for j in later if near(i, j)), None)
+        if found is not None:
+            straddling.append((i, found))
+    return Folds(tuple(pairs), tuple(_spread(straddling)), beside, ((), ()))
+
+
+def _spread(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    most = whole("mbench.pairs")
+    if len(pairs) <= most:
+        return list(pairs)
+    places = np.linspace(0, len(pairs) - 1, most).round().astype(int)
+    return [pairs[place] for place in places.tolist()]
 
 
 def _apart(path: CameraPath) -> Callable[[int, int], float]:

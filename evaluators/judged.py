@@ -11,6 +11,7 @@ from worldenv.camera import CameraPath
 from worldenv.evaluators.constants import whole
 from worldenv.evaluators.judging.questions import Checklist, Rating, Verdict
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
+from worldenv.evaluators.windows import scored, strided
 
 Phases = tuple[tuple[str, int, int], ...]
 
@@ -29,9 +30,8 @@ def phases_of(path: CameraPath) -> Phases:
 
 
 def watched(path: CameraPath, stride: int) -> tuple[int, ...]:
-    """Return every ``stride``-th frame that has a phase, with the first and the last."""
-    scored = [i for i, phase in enumerate(path.phases or ()) if phase is not None]
-    return tuple(sorted({*scored[::stride], *scored[-1:]}))
+    """Return every ``stride``-th frame that counts, with the first and the last."""
+    return tuple(strided(scored(path), stride))
 
 
 def explained(verdict: Verdict) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from worldenv.camera import geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import entities, events, judged
+from worldenv.evaluators import events, judged
 from worldenv.evaluators.constants import whole
-from worldenv.evaluators.folds import Folds, folds
+from worldenv.evaluators.folds import Folds, folds, neighbours
+from worldenv.evaluators.mbench_entities import PERSON, centroids, centroids_over, identity
 from worldenv.evaluators.mbench_geometry import action, geometry, two_views
+from worldenv.evaluators.mbench_rendering import lighting, style, text
 from worldenv.evaluators.mbench_tables import FAMILIES, family_scores, tabulate
-from worldenv.evaluators.metrics.appearance import centroid_consistency, lighting_consistency
 from worldenv.evaluators.metrics.checks import number
 from worldenv.evaluators.plan import (
     Ask,
@@ -26,12 +26,14 @@ from worldenv.evaluators.plan import (
     refused,
 )
 from worldenv.evaluators.score import Score, Status
+from worldenv.evaluators.windows import Segment, scored, strided, text_segments
 from worldenv.world import UnknownName
 
 __all__ = ["FAMILIES", "OPTIONS", "aggregate", "conclude", "plan", "tabulate"]
 
 OPTIONS: tuple[str, ...] = ()
 _ID = "mbench"
+_EVOLUTION = ("state", "evolution_correctness_raw", "evolution_correctness_gated")
 _METRICS = (*(m for names in FAMILIES.values() for m in names), "evolution_correctness_gated")
 
 
@@ -55,17 +57,46 @@ def aggregate(scores: Mapping[str, float | None]) -> dict[str, float | None]:
 
 
 def plan(context: Context) -> list[Measurement]:
-    """Return what MBench measures on a path that leaves and comes back."""
+    """Return what MBench measures on a path that leaves and comes back, or that text drives."""
     fold = folds(context.path)
-    if fold is None:
-        reason = "the path has no exit (D1) and return (R1)"
+    if fold is not None:
+        out = [*_entities(context, fold), *two_views(context, fold)]
+        out += [lighting(context, fold, 1), style(context, fold.pairs, 1)]
+        return [*out, action(context, fold), *_evolution(context), text(context, ())]
+    segments = text_segments(context)
+    if not segments:
+        reason = "the path has no exit (D1) and return (R1), and no texts drive it"
         return [refused(_ID, [Slot(m) for m in _METRICS], "not_applicable", reason)]
-    out = [*_entities(context, fold), *two_views(context, fold), _lighting(context, fold)]
-    out += [action(context, fold), *_evolution(context)]
-    for metric, roles in (("style", ("style",)), ("text", ("text",))):
-        missing = context.lacks(*roles)
-        if missing is not None:
-            out.append(refused(_ID, (Slot(metric),), "unavailable", missing))
+    return _continuation(context, segments)
+
+
+def _continuation(context: Context, segments: Sequence[Segment]) -> list[Measurement]:
+    """What can be measured where text asks for the motion, so that no return is prescribed."""
+    beside = neighbours(context.path, segments)
+    frames = [frame for segment in segments for frame in segment.frames]
+    targets = context.case.targets if context.case is not None else ()
+    out = [*_missing_entities(targets), identity(context, frames)]
+    for noun, group in _by_noun(targets).items():
+        out.append(centroids_over(context, frames, noun, group))
+    if beside.straddling:
+        out += two_views(context, beside)
+    else:
+        slots = [Slot(metric) for metric in ("epipolar", "reprojection")]
+        reason = "the path never comes near itself again"
+        out.append(refused(_ID, slots, "not_applicable", reason))
+    out += [lighting(context, beside, None), style(context, beside.pairs, None)]
+    out.append(text(context, segments))
+    slots = [Slot(metric) for metric in ("geometry", "action")]
+    reason = "text asks for the motion: the path prescribes no exit and return, and no twist"
+    out.append(refused(_ID, slots, "not_applicable", reason))
+    slots = [Slot(metric) for metric in _EVOLUTION]
+    if context.case is None or context.case.event is None:
+        out.append(refused(_ID, slots, "not_applicable", "nothing is expected to change"))
+    elif context.lacks("event") is None:
+        reason = "the shown state is read against an exit and return, which the path has not"
+        out.append(refused(_ID, slots, "not_applicable", reason))
+    else:
+        out.append(judged.evolution(context, slots))
     return out
 
 
@@ -73,102 +104,38 @@ def _shared(context: Context, role: str) -> dict[str, Any]:
     return {"backbone": context.profile.backbone(role).name}
 
 
+def _by_noun(targets: Sequence[Target]) -> dict[str, list[Target]]:
+    nouns = dict.fromkeys(target.noun for target in targets)
+    return {noun: [t for t in targets if t.noun == noun] for noun in nouns}
+
+
+def _missing_entities(targets: Sequence[Target]) -> list[Measurement]:
+    """Return the metrics that the case names nothing for."""
+    out = []
+    for noun, metrics in (("person", ("appearance",)), ("object", ("geometry", "texture"))):
+        if not any((t.noun == PERSON) == (noun == "person") for t in targets):
+            slots = [Slot(metric) for metric in metrics]
+            reason = f"the case has no {noun} to look for"
+            out.append(refused(_ID, slots, "not_applicable", reason))
+    return out
+
+
 def _entities(context: Context, fold: Folds) -> list[Measurement]:
-    case = context.case
-    targets = case.targets if case is not None else ()
-    people = [t for t in targets if t.noun == "person"]
-    things = [t for t in targets if t.noun != "person"]
-    out: list[Measurement] = []
-    for metric, group in (("identity", people), ("appearance", people)):
-        if not group:
-            reason = "the case has no person to look for"
-            out.append(refused(_ID, (Slot(metric),), "not_applicable", reason))
-    for metric in ("geometry", "texture"):
-        if not things:
-            reason = "the case has no object to look for"
-            out.append(refused(_ID, (Slot(metric),), "not_applicable", reason))
-    if people:
-        slots = [Slot("identity", "", t.name, 1) for t in people]
-        reason = context.lacks("faces", "identity") or "no face role"
-        out.append(refused(_ID, slots, "unavailable", reason))
-    for noun in dict.fromkeys(t.noun for t in targets):
-        group = [t for t in targets if t.noun == noun]
-        out.append(_centroid(context, fold, noun, group))
-        if noun != "person":
-            out += [geometry(context, fold, target) for target in group]
+    targets = context.case.targets if context.case is not None else ()
+    out = [*_missing_entities(targets), identity(context, scored(context.path))]
+    for noun, group in _by_noun(targets).items():
+        out.append(centroids(context, fold, noun, group))
+        if noun != PERSON:
+            out += [geometry(context, fold, target, group) for target in group]
     return out
 
 
 def _stride(frames: Sequence[int]) -> list[int]:
-    return sorted({*frames[:: whole("mbench.stride")], *frames[-1:]})
-
-
-def _centroid(context: Context, fold: Folds, noun: str, targets: Sequence[Target]) -> Measurement:
-    """Texture of objects, appearance of people: features before and after around their mean."""
-    metric = "appearance" if noun == "person" else "texture"
-    initial = _stride(context.path.frames_of("V").tolist())
-    out, back = _stride(fold.moving[0]), _stride(fold.moving[1])
-    hold = _stride(context.path.frames_of("H").tolist())
-    before, after = sorted({*initial, *out}), sorted({*back, *hold})
-    slots = tuple(Slot(metric, "", t.name, 1, len(before) + len(after)) for t in targets)
-    turned = geodesic_deg(context.path.poses[after, :3, :3], np.eye(3))
-    angles = dict(zip(after, turned.tolist(), strict=True))
-    missing = context.lacks("segment", "embed")
-    if missing is not None:
-        return refused(_ID, slots, "unavailable", missing)
-
-    def compute(features: Features) -> list[Outcome]:
-        first = entities.gather(features, initial, noun)
-        reference = entities.references(first, targets)
-        seen_before = entities.gather(features, before, noun)
-        seen_after = entities.gather(features, after, noun)
-        chosen = entities.associate(
-            entities.with_others(reference, first), entities.near_start(seen_after.valid, angles)
-        )
-        found = []
-        for target in targets:
-            start = reference[target.name]
-            detail = _shared(context, "embed")
-            if not start:
-                reason = "the target is not seen in the initial observation"
-                found.append(Outcome(status="not_applicable", detail={**detail, "reason": reason}))
-                continue
-            track = chosen.get(target.name)
-            if track is None:
-                status: Status = "no_observation" if seen_after.small else "absent"
-                reason = "nothing of its kind is seen after the return"
-                found.append(Outcome(status=status, detail={**detail, "reason": reason}))
-                continue
-            # Going out is continuous, so a tracker keeps the thing; coming back it is found anew.
-            rows = seen_before.valid.get(start[0].region.track, []) + seen_after.valid[track]
-            vectors = np.stack([s.vector for s in rows])
-            detail["frames"] = [s.frame for s in rows]
-            found.append(Outcome(centroid_consistency(vectors), len(rows), "ok", detail))
-        return found
-
-    frames = dict.fromkeys((*before, *after))
-    asks = tuple(Ask(role, (f,), noun) for f in frames for role in ("embed", "silhouette"))
-    return Measurement(_ID, slots, asks, compute)
-
-
-def _lighting(context: Context, fold: Folds) -> Measurement:
-    slot = Slot("lighting", "", None, 1, len(fold.segments))
-
-    def compute(features: Features) -> list[Outcome]:
-        pairs = [
-            tuple(np.stack([features[Ask("light", (f,))] for f in part]) for part in segment)
-            for segment in fold.segments
-        ]
-        value = lighting_consistency([(a, b) for a, b in pairs])
-        return [Outcome(value, len(pairs), "ok", {"backbone": "cielab"})]
-
-    frames = dict.fromkeys(f for segment in fold.segments for part in segment for f in part)
-    return Measurement(_ID, (slot,), tuple(Ask("light", (f,)) for f in frames), compute)
+    return strided(frames, whole("mbench.stride"))
 
 
 def _evolution(context: Context) -> list[Measurement]:
-    names = ("state", "evolution_correctness_raw", "evolution_correctness_gated")
-    slots = tuple(Slot(name, "", None, 1, 1) for name in names)
+    slots = tuple(Slot(name, "", None, 1, 1) for name in _EVOLUTION)
     event = context.case.event if context.case is not None else None
     if event is None:
         return [refused(_ID, slots, "not_applicable", "nothing is expected to change")]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from worldenv.camera import twists
 from worldenv.case import Target
-from worldenv.evaluators import realised
+from worldenv.evaluators import entities, realised
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.folds import Folds, median_depth
+from worldenv.evaluators.mbench_entities import going_out
 from worldenv.evaluators.metrics.match import verified
 from worldenv.evaluators.metrics.motion import (
     epipolar_consistency,
@@ -28,6 +30,7 @@ from worldenv.evaluators.plan import (
     Measurement,
     Outcome,
     Slot,
+    Thing,
     pixels,
     refused,
 )
@@ -40,21 +43,33 @@ def _shared(context: Context, role: str) -> dict[str, Any]:
     return {"backbone": context.profile.backbone(role).name}
 
 
-def geometry(context: Context, fold: Folds, target: Target) -> Measurement:
-    """SSIM of outgoing frames and warped return frames inside the target's mask."""
+def geometry(
+    context: Context, fold: Folds, target: Target, targets: Sequence[Target] | None = None
+) -> Measurement:
+    """SSIM of outgoing frames and warped return frames inside the target's mask.
+
+    Args:
+        context: What is known before the first frame.
+        fold: The pairs.
+        target: Whose mask.
+        targets: All targets of its noun, in the case's order; it alone where None.
+    """
     slots = (Slot("geometry", "", target.name, 1, len(fold.pairs)),)
-    missing = context.lacks("segment")
-    if missing is not None:
-        return refused(_ID, slots, "unavailable", missing)
-    if target.instance is None:
-        reason = "the target has no mask in the first frame"
-        return refused(_ID, slots, "unavailable", reason)
     by_depth = (
         context.lacks("depth", "pose") is None
         and context.K is not None
         and not realised.scale_free(context)
     )
-    K, instance, noun = context.K, target.instance, target.noun
+    warped_by = () if by_depth else ("match", "matches")
+    missing = context.lacks("segment", noun=target.noun) or context.lacks(*warped_by)
+    if missing is not None:
+        return refused(_ID, slots, "unavailable", missing)
+    initial, before = going_out(context, fold)
+    # Going out is continuous: a tracker keeps the target from the hold to the end of the exit.
+    thing = Thing(target.noun, tuple(before))
+    by_instance = entities.lasting(context)
+    known = target.instance if by_instance else None
+    K = context.K
 
     def view(features: Features, i: int, j: int) -> Any:
         source = features[pixels(j)]
@@ -66,9 +81,17 @@ def geometry(context: Context, fold: Folds, target: Target) -> Measurement:
 
     def compute(features: Features) -> list[Outcome]:
         values: dict[str, float] = {}
+        track = known
+        if track is None:
+            seen = entities.gather_regions(features, initial, thing)
+            start = entities.references(seen, targets or (target,), by_instance)[target.name]
+            if not start:
+                reason = "the target is not seen in the initial observation"
+                return [Outcome(status="not_applicable", detail={"reason": reason})]
+            track = start[0].region.track
         for i, j in fold.pairs:
-            regions = features[Ask("segment", (i,), noun)]
-            mask = next((r.mask for r in regions if r.track == instance), None)
+            regions = features[Ask("segment", (i,), thing)]
+            mask = next((r.mask for r in regions if r.track == track), None)
             if mask is None or mask.mean() < constant("mbench.min_area"):
                 continue
             warped = view(features, i, j)
@@ -88,8 +111,10 @@ def geometry(context: Context, fold: Folds, target: Target) -> Measurement:
         return [Outcome(float(np.mean(list(values.values()))), len(values), "ok", detail)]
 
     asks: dict[Ask, None] = {}
+    if known is None:
+        asks |= dict.fromkeys(Ask("silhouette", (f,), thing) for f in initial)
     for i, j in fold.pairs:
-        asks |= dict.fromkeys([pixels(i), pixels(j), Ask("segment", (i,), noun)])
+        asks |= dict.fromkeys([pixels(i), pixels(j), Ask("segment", (i,), thing)])
         if by_depth:
             asks |= dict.fromkeys([Ask("depth", (i,)), Ask("pose", (i,)), Ask("pose", (j,))])
         else:

@@ -143,6 +143,7 @@ class Context:
         K_exactness: ``exact``, ``nominal`` or ``estimated``.
         seed: Seed of sampled pairs.
         options: The benchmark's own options.
+        script: Name of the script that is walked, None on a free path.
     """
 
     path: CameraPath
@@ -153,6 +154,7 @@ class Context:
     K_exactness: str = "nominal"
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    script: str | None = None
 
     def lacks(self, *roles: str, noun: str = "") -> str | None:
         """Return why one of the roles cannot be answered, None when all can.

@@ -23,6 +23,7 @@ ROLES = (
     "mutualvpr",
     "perceptual",
     "detect",
+    "second_detect",
     "segment",
     "faces",
     "identity",
@@ -93,7 +94,8 @@ class Profile:
             only = self._nouns.get(role, ())
             if not noun or not only or noun in only:
                 return None
-            return f"role {role!r} of profile {self.name} knows {', '.join(only)} only, no {noun}"
+            wanted = "not every object" if noun == "*" else f"no {noun}"
+            return f"role {role!r} of profile {self.name} knows {', '.join(only)} only, {wanted}"
         default = f"profile {self.name} has no backbone for role {role!r}"
         return self._missing.get(role, default)
 
@@ -165,9 +167,9 @@ def load_profile(
     choices = TABLE[base]
     networks = any(choice.modules or choice.weights for choice in choices.values())
     setting = Setting(device_name() if networks else "cpu", frames, K)
-    makers = _functions()
     intrinsics = "" if K is None else repr(np.asarray(K, np.float64).tolist())
     made_from = {"": intrinsics}
+    makers: dict[str, Callable[[], Backbone]] = {}
     missing: dict[str, str] = {}
     nouns: dict[str, tuple[str, ...]] = {}
     for role, choice in choices.items():
@@ -190,9 +192,42 @@ def load_profile(
         makers |= truthful
         nouns = {role: only for role, only in nouns.items() if role not in truthful}
         missing = absent | missing
-    if "segment" in makers:
-        makers |= _of_regions(K)
-    return Profile(name, makers, missing, nouns, setting.device, made_from)
+        if "segment" in truthful:
+            # Truth misses nothing that a second look could find.
+            makers.pop("second_detect", None)
+    return assemble(name, makers, missing, nouns, setting.device, K, made_from)
+
+
+def assemble(
+    name: str,
+    makers: Mapping[str, Callable[[], Backbone]],
+    missing: Mapping[str, str] | None = None,
+    nouns: Mapping[str, tuple[str, ...]] | None = None,
+    device: str = "cpu",
+    K: NDArray[np.float64] | None = None,
+    made_from: Mapping[str, str] | None = None,
+) -> Profile:
+    """Return the profile of some roles together with all that rests on them.
+
+    Args:
+        name: Name of the profile.
+        makers: Role -> what makes its backbone.
+        missing: Role -> why this source cannot have it.
+        nouns: Role -> the only nouns that it can answer for.
+        device: Where its networks run.
+        K: Intrinsics in pixels of the frames, needed where things are turned to face the start.
+        made_from: Role -> what its backbone was made from, beside its weights.
+    """
+    every = _functions() | dict(makers)
+    # The backbones of pairs of objects put questions to other roles of the same profile.
+    profile: Profile
+    made = dict(made_from or {})
+    parts = repr([made.get(role, "") for role in ("embed", "segment", "text")])
+    made |= dict.fromkeys(("anchors", "objects"), parts)
+    if "segment" in every:
+        every |= _of_regions(K, lambda role: profile.backbone(role), set(every))
+    profile = Profile(name, every, missing, nouns, device, made)
+    return profile
 
 
 def _vision_judge(judges: JudgeSettings) -> Backbone:
@@ -234,21 +269,24 @@ def _of_truth(
     return makers, missing
 
 
-def _of_regions(K: NDArray[np.float64] | None) -> dict[str, Callable[[], Backbone]]:
+def _of_regions(
+    K: NDArray[np.float64] | None, ask: Callable[[str], Backbone], known: Collection[str]
+) -> dict[str, Callable[[], Backbone]]:
     """Return what can be asked wherever a frame can be segmented."""
+    from worldenv.evaluators.backbones import seen
     from worldenv.evaluators.backbones.cutout import Cutout
-    from worldenv.evaluators.backbones.truth import ANYTHING
-    from worldenv.evaluators.entities import Presence, Silhouettes
-    from worldenv.evaluators.metrics.objects import appearance_persistence
+    from worldenv.evaluators.backbones.objects import Anchors, Objects, Scenes
 
-    def objects_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
-        return (Ask("embed", (frame,), ANYTHING),)
-
+    semantic = "text" in known
     return {
         "cutout": lambda: Cutout(K),
-        "silhouette": Silhouettes,
-        "presence": Presence,
-        "persistence": lambda: Pairwise("persistence", objects_of, appearance_persistence),
+        "silhouette": seen.Silhouettes,
+        "presence": seen.Presence,
+        "glance": seen.Glances,
+        "portrait": seen.Portraits,
+        "anchors": lambda: Anchors(ask),
+        "scene": lambda: Scenes(ask),
+        "objects": lambda: Objects(ask, semantic),
     }
 
 
@@ -265,10 +303,14 @@ def _functions() -> dict[str, Callable[[], Backbone]]:
         """The subject of a similarity is the role whose vectors are compared."""
         return (Ask(str(ask.subject), (frame,)),)
 
+    def style_of(ask: Ask, frame: int) -> tuple[Ask, ...]:
+        return (Ask("style", (frame,)),)
+
     return {
         "light": Light,
         "psnr": lambda: Pairwise("psnr", frame_of, metrics.psnr),
         "ssim": lambda: Pairwise("ssim", frame_of, metrics.ssim),
+        "style_distance": lambda: Pairwise("style_distance", style_of, metrics.gram_distance),
         "similarity": lambda: Pairwise("similarity", answer_of, metrics.cosine),
         "correspondence": lambda: OfPair("correspondence", "matches", counted),
     }

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from worldenv.camera import CameraPath, geodesic_deg
+from worldenv.camera import geodesic_deg
 from worldenv.case import Target
-from worldenv.evaluators import entities, events, judged
-from worldenv.evaluators.backbones.cutout import Facing
+from worldenv.evaluators import events, judged, windows
 from worldenv.evaluators.constants import constant, whole
 from worldenv.evaluators.metrics.appearance import cosine
 from worldenv.evaluators.metrics.checks import InvalidInput, numbers
 from worldenv.evaluators.metrics.depth import depth_spearman, spherical_agreement
 from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
-from worldenv.evaluators.realised import asks_of as _poses
-from worldenv.evaluators.realised import away as _away
-from worldenv.evaluators.realised import pose_of as _pose
-from worldenv.evaluators.realised import rpe as _rpe
+from worldenv.evaluators.realised import asks_of, away, pose_of, rpe
 from worldenv.evaluators.score import Score, Status
 from worldenv.evaluators.trajectory import rotation_rpe, translation_rpe
+from worldenv.evaluators.windows import sampled
+from worldenv.evaluators.worldmembench_entities import measure
 from worldenv.evaluators.worldmembench_tables import tabulate
 
 __all__ = [
@@ -106,135 +104,44 @@ def delta_axis(lrlr: Any, lrud: Any) -> float:
     return float((b[0] - b[1]) - (a[0] - a[1]))
 
 
-def sampled(path: CameraPath, phase: str) -> list[int]:
-    """Return every 4th frame of a phase, counted from its start, and its last."""
-    frames: list[int] = path.frames_of(phase).tolist()
-    return sorted({*frames[:: whole("worldmembench.stride")], *frames[-1:]})
-
-
 def plan(context: Context) -> list[Measurement]:
     """Return what WorldMemBench measures on a path with phases."""
     path, case = context.path, context.case
-    rpe = _rpe(context)
+    errors = rpe(context)
     quality = [
-        refused(_ID, (Slot(metric),), "unavailable", context.lacks(role) or "")
+        _quality(context, metric, role)
         for metric, role in (("imaging_quality", "quality"), ("aesthetic_quality", "aesthetic"))
-        if context.lacks(role) is not None
     ]
     if not path.revisits or not len(path.frames_of("V")):
         reason = "the path has no phases V and R1"
         slots = [Slot(m) for m in ("environment_visible", "environment_depth")]
-        return [refused(_ID, slots, "not_applicable", reason), *rpe, *quality]
+        return [refused(_ID, slots, "not_applicable", reason), *errors, *quality]
     if case is not None and case.event is not None:
-        return [_dynamic(context), *rpe, *quality]
+        return [_dynamic(context), *errors, *quality]
     out: list[Measurement] = []
     nouns: dict[str, list[Target]] = {}
     for target in case.targets if case is not None else ():
         nouns.setdefault(target.noun, []).append(target)
     for k in range(1, path.revisits + 1):
         for noun, targets in nouns.items():
-            out += _entities(context, k, noun, targets)
+            out += measure(context, k, noun, targets)
         out += _environment(context, k)
-    return [*out, *rpe, *quality]
-
-
-def _facing(context: Context, noun: str, realised: bool) -> Callable[[int], Facing] | None:
-    """Return frame -> what is asked of it for ``core``, None where K is unknown."""
-    if context.K is None:
-        return None
-    limit = constant("worldmembench.core_angle")
-    if realised:
-        return lambda frame: Facing(noun, limit)
-    R = context.path.poses[:, :3, :3]
-    return lambda frame: Facing(noun, limit, tuple((R[0].T @ R[frame]).ravel().tolist()))
-
-
-def _entities(context: Context, k: int, noun: str, targets: Sequence[Target]) -> list[Measurement]:
-    person = noun == "person"
-    kinds = {"appearance": "human_appearance" if person else "object_appearance"}
-    if not person:
-        kinds["geometry"] = "object_geometry"
-    back, initial = sampled(context.path, f"R{k}"), sampled(context.path, "V")
-    out: list[Measurement] = []
-    if person:
-        slots = [Slot("human_identity", "", t.name, k, len(back)) for t in targets]
-        reason = context.lacks("faces", "identity")
-        out.append(refused(_ID, slots, "unavailable", reason or "no face role"))
-    slots = [
-        Slot(metric, variant, target.name, k, len(back))
-        for target in targets
-        for metric in kinds.values()
-        for variant in ("whole", "core")
-    ]
-    missing = context.lacks("segment", "embed")
-    if missing is not None:
-        return [*out, refused(_ID, slots, "unavailable", missing)]
-    gone = sampled(context.path, f"D{k}")
-    poses, source = _poses(context, [0, *back, *gone])
-    facing = _facing(context, noun, bool(poses))
-    looks = [Ask(r, (f,), noun) for f in (*initial, *back) for r in ("embed", "silhouette")]
-    if facing is not None:
-        looks += [Ask(r, (f,), facing(f)) for f in back for r in ("embed", "silhouette")]
-    presence = [Ask("presence", (f,), noun) for f in gone]
-    about = {
-        "pose_source": source,
-        "backbone": context.profile.backbone("embed").name,
-        "core_turned": facing is not None,
-    }
-
-    def compute(features: Features) -> list[Outcome]:
-        first = entities.gather(features, initial, noun)
-        reference = entities.references(first, targets)
-        seen = entities.gather(features, back, noun)
-        angles = _away(context, features, back)
-        near = {f for f in back if angles[f] <= constant("worldmembench.core_angle")}
-        turned_back = seen if facing is None else entities.gather(features, back, facing)
-        chosen = entities.associate(
-            entities.with_others(reference, first), entities.near_start(seen.valid, angles)
-        )
-        known = {t: s[0].region.track for t, s in reference.items() if s}
-        vanished = any(
-            not any(track in features[ask] for track in known.values()) for ask in presence
-        )
-        turned = max(_away(context, features, gone).values(), default=0.0)
-        shared = {
-            **about,
-            "departed": bool(turned >= constant("worldmembench.return_angle") or vanished),
-            "return_angle": min(angles.values()),
-        }
-        found: list[Outcome] = []
-        for target in targets:
-            track = chosen.get(target.name)
-            # Something small where the target was could be what a lower threshold finds.
-            by_key = entities.outcomes(
-                reference[target.name],
-                seen.valid[track] if track is not None else [],
-                [s for s in turned_back.valid.get(track, []) if s.frame in near]
-                if track is not None
-                else [],
-                bool(near.intersection(seen.small)),
-                shared,
-            )
-            found += [by_key[kind, variant] for kind in kinds for variant in ("whole", "core")]
-        return found
-
-    asks = tuple(dict.fromkeys((*looks, *presence, *poses)))
-    return [*out, Measurement(_ID, tuple(slots), asks, compute)]
+    return [*out, *errors, *quality]
 
 
 def _environment(context: Context, k: int) -> list[Measurement]:
     back, gone = sampled(context.path, f"R{k}"), sampled(context.path, f"D{k}")
-    poses, source = _poses(context, [0, *back, *gone])
+    poses, source = asks_of(context, [0, *back, *gone])
     turns = geodesic_deg(context.path.poses[:, :3, :3], np.eye(3)).max() > 1e-6
 
     def choose(features: Features) -> tuple[int, dict[str, Any]]:
         """Return the frame closest to the start, the latest of equals, and the detail."""
-        angles = _away(context, features, back)
-        start = _pose(context, features, 0)[:3, 3]
-        far = {f: float(np.linalg.norm(_pose(context, features, f)[:3, 3] - start)) for f in back}
+        angles = away(context, features, back)
+        start = pose_of(context, features, 0)[:3, 3]
+        far = {f: float(np.linalg.norm(pose_of(context, features, f)[:3, 3] - start)) for f in back}
         measure = angles if turns else far
         frame = min(reversed(back), key=lambda f: measure[f])
-        turned = max(_away(context, features, gone).values(), default=0.0)
+        turned = max(away(context, features, gone).values(), default=0.0)
         return frame, {
             "frame": frame,
             "pose_source": source,
@@ -265,9 +172,9 @@ def _environment(context: Context, k: int) -> list[Measurement]:
             return [Outcome(0.0, 1, "ok", {**detail, "reason": "the camera did not return"})]
         value, common, union = spherical_agreement(
             features[Ask("depth", (0,))],
-            _pose(context, features, 0),
+            pose_of(context, features, 0),
             features[Ask("depth", (frame,))],
-            _pose(context, features, frame),
+            pose_of(context, features, frame),
             context.K,
         )
         detail |= {"common_bins": common, "bins": union, "K": context.K_exactness}
@@ -292,6 +199,24 @@ def _environment(context: Context, k: int) -> list[Measurement]:
         asks = tuple(Ask(role, (frame,)) for frame in dict.fromkeys((0, *back)))
         out.append(Measurement(_ID, (slot,), (*asks, *dict.fromkeys(poses)), compute))
     return out
+
+
+def _quality(context: Context, metric: str, role: str) -> Measurement:
+    """Mean over every 4th frame of a quality in [0, 1]."""
+    frames = windows.scored(context.path)[:: whole("worldmembench.quality_stride")]
+    slot = Slot(metric, "", None, None, len(frames))
+    missing = context.lacks(role)
+    if missing is not None:
+        return refused(_ID, (slot,), "unavailable", missing)
+    asks = tuple(Ask(role, (frame,)) for frame in frames)
+    backbone = context.profile.backbone(role).name
+
+    def compute(features: Features) -> list[Outcome]:
+        found = {a.frames[0]: float(np.clip(features[a], 0.0, 1.0)) for a in asks}
+        detail = {"backbone": backbone, "frames": found}
+        return [Outcome(float(np.mean(list(found.values()))), len(found), "ok", detail)]
+
+    return Measurement(_ID, (slot,), asks, compute)
 
 
 def _dynamic(context: Context) -> Measurement:

@@ -1,21 +1,28 @@
-"""WorldMemBench's tables: means with ceilings, decay, the cost of another axis, qualified sets."""
+"""WorldMemBench's tables: means with ceilings, qualified sets, dynamic memory, and all together."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from worldenv.evaluators.constants import constant
-from worldenv.evaluators.stats import Table, backbone_of, bootstrap, grouped, summarise
+from worldenv.evaluators.stats import Table, backbone_of, grouped, summarise
+from worldenv.evaluators.worldmembench_decay import (
+    CEILING,
+    ZERO,
+    axis,
+    decay,
+    is_dynamic,
+    positive,
+)
 
-CEILING = "perfect"
-"""Name of the control that is the perfect world."""
+ALL = "all"
+"""What stands for all categories together."""
 ROTATIONS = ("lrlr", "lrlrlr", "lrud")
 TOLERANCES = (30.0, 15.0, 5.0)
-_ZERO = ("no_observation", "absent")
 _DYNAMIC = ("dynamic_progress", "dynamic_persistence", "dynamic_final_state", "dynamic_causal")
 
 
@@ -29,7 +36,8 @@ def tabulate(rows: Sequence[Any]) -> list[Table]:
     mine = [row for row in rows if row.benchmark == "worldmembench"]
     if not mine:
         return []
-    tables = [_means(mine), _decay(mine), _axis(mine), _qualified(mine), _dynamic(mine)]
+    tables = [_means(mine), decay(mine), axis(mine), _qualified(mine), _dynamic(mine)]
+    tables.append(positive(mine))
     return [table for table in tables if table.rows]
 
 
@@ -39,11 +47,24 @@ def _script(row: Any) -> str:
 
 def _episodes(rows: Sequence[Any]) -> list[Any]:
     """Return the rows of whole rollouts, without the parts of the event."""
-    return [r for r in rows if r.revisit is None and not _is_dynamic(r.metric)]
+    return [r for r in rows if r.revisit is None and not is_dynamic(r.metric)]
 
 
-def _is_dynamic(metric: str) -> bool:
-    return metric.startswith("dynamic_") or metric == "event_start"
+Groups = dict[tuple[Any, ...], list[Any]]
+
+
+def _every_category(groups: Groups, counted: Groups) -> list[tuple[tuple[Any, ...], list[Any]]]:
+    """Return the groups of all categories together, where several have a value."""
+    joined: dict[tuple[Any, ...], list[tuple[Any, ...]]] = defaultdict(list)
+    for key, group in groups.items():
+        if any(row.value is not None for row in group):
+            joined[key[:4]].append(key)
+    out = []
+    for start, keys in joined.items():
+        if len(keys) > 1:
+            counted[*start, ALL] = [row for key in keys for row in counted.get(key, [])]
+            out.append(((*start, ALL), [row for key in keys for row in groups[key]]))
+    return out
 
 
 def _means(rows: Sequence[Any]) -> Table:
@@ -58,7 +79,7 @@ def _means(rows: Sequence[Any]) -> Table:
     cells: list[tuple[Any, ...]] = []
     by_script: dict[tuple[Any, ...], dict[str, tuple[float, int]]] = defaultdict(dict)
     groups = grouped(_episodes(rows), "control", "metric", "variant", "script", "category")
-    for key, group in groups.items():
+    for key, group in [*groups.items(), *_every_category(groups, counted)]:
         control, metric, variant, script, category = key
         mean, low, high, n, share = summarise(group)
         tops = [
@@ -68,7 +89,7 @@ def _means(rows: Sequence[Any]) -> Table:
         ]
         top = float(np.mean(tops)) if tops else None
         parts = counted.get(key, [])
-        zeros = tuple(sum(r.status == status for r in parts) for status in _ZERO)
+        zeros = tuple(sum(r.status == status for r in parts) for status in ZERO)
         reason = next((r.detail.get("reason") for r in group if r.value is None and r.detail), None)
         cells.append(
             (
@@ -118,117 +139,25 @@ def _means(rows: Sequence[Any]) -> Table:
     columns = "control metric variant backbone script category mean low high ceiling n coverage"
     return Table(
         "WorldMemBench",
-        (*columns.split(), *_ZERO, "status", "reason"),
+        (*columns.split(), *ZERO, "status", "reason"),
         tuple(cells),
         (
             "Revisits without a valid observation count 0 and are counted under no_observation "
             "(the detector missed) and absent (gone).",
             "ceiling: the perfect world on the same cases. whole: all valid frames of a return; "
-            "core: near the start and uncut. 95 % bootstrap over script x case.",
+            "core: near the start and uncut. 95 % bootstrap over script x case. The paper rates "
+            "quality on static cases only.",
         ),
-    )
-
-
-def _curves(rows: Sequence[Any]) -> dict[tuple[Any, ...], dict[int, float]]:
-    """Return (control, metric, variant, script, case, seed) -> revisit -> mean over targets."""
-    found: dict[tuple[Any, ...], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for r in rows:
-        if r.revisit is not None and (r.value is not None or r.status in _ZERO):
-            key = (r.control, r.metric, r.variant, r.script, r.case, r.seed)
-            found[key][r.revisit].append(r.value if r.value is not None else 0.0)
-    return {
-        key: {k: float(np.mean(values)) for k, values in sorted(curve.items())}
-        for key, curve in found.items()
-    }
-
-
-def _decay(rows: Sequence[Any]) -> Table:
-    """Mean score at every revisit, and what is lost from the first to the last."""
-    curves: dict[tuple[Any, ...], list[tuple[tuple[Any, ...], dict[int, float]]]] = defaultdict(
-        list
-    )
-    for key, curve in _curves(rows).items():
-        curves[key[:4]].append((key, curve))
-    longest = max((k for group in curves.values() for _, c in group for k in c), default=0)
-    cells = []
-    for key, group in curves.items():
-        last = max(k for _, c in group for k in c)
-        full = [(k, c) for k, c in group if len(c) == last]
-        means = [
-            float(np.mean([c[k] for _, c in full])) if full and k <= last else None
-            for k in range(1, longest + 1)
-        ]
-        drops = [
-            float(np.mean([c[1] - c[k] for _, c in full])) if full and k <= last else None
-            for k in range(2, longest + 1)
-        ]
-        loss = bootstrap([c[1] - c[last] for _, c in full], [(k[3], k[4]) for k, _ in full])
-        low, high = (loss.low, loss.high) if loss and last > 1 else (None, None)
-        cells.append((*key, *means, *drops, low, high, len(full), len(full) / len(group)))
-    columns = [f"R{k}" for k in range(1, longest + 1)]
-    drops_named = [f"R1-R{k}" for k in range(2, longest + 1)]
-    return Table(
-        "WorldMemBench decay over revisits",
-        (
-            "control",
-            "metric",
-            "variant",
-            "script",
-            *columns,
-            *drops_named,
-            "low",
-            "high",
-            "n",
-            "coverage",
-        ),
-        tuple(cells),
-        ("low, high: 95 % bootstrap of the drop from R1 to the last revisit.",),
-    )
-
-
-def _axis(rows: Sequence[Any]) -> Table:
-    """Delta_axis beside its geometric null (the perfect world's) and the difference."""
-    pairs: dict[tuple[Any, ...], dict[str, dict[int, float]]] = defaultdict(dict)
-    for (control, metric, variant, script, case, seed), curve in _curves(rows).items():
-        name = str(script or "").partition(":")[2]
-        if name in ("lrlr", "lrud") and {1, 2} <= set(curve):
-            pairs[control, metric, variant, case, seed][name] = curve
-    delta: dict[tuple[Any, ...], dict[tuple[Any, ...], float]] = defaultdict(dict)
-    tried: dict[tuple[Any, ...], int] = defaultdict(int)
-    for (control, metric, variant, case, seed), both in pairs.items():
-        tried[control, metric, variant] += 1
-        if len(both) == 2:
-            a, b = both["lrlr"], both["lrud"]
-            delta[control, metric, variant][case, seed] = (b[1] - b[2]) - (a[1] - a[2])
-    cells = []
-    for (control, metric, variant), values in delta.items():
-        null = {case: v for (case, _), v in delta.get((CEILING, metric, variant), {}).items()}
-        nulls = [null[case] for case, _ in values if case in null]
-        corrected = [v - null[case] for (case, _), v in values.items() if case in null]
-        mean = float(np.mean(list(values.values())))
-        cells.append(
-            (
-                control,
-                metric,
-                variant,
-                mean,
-                float(np.mean(nulls)) if nulls else None,
-                float(np.mean(corrected)) if corrected else None,
-                len(values),
-                len(values) / tried[control, metric, variant],
-            )
-        )
-    return Table(
-        "WorldMemBench Delta_axis",
-        ("control", "metric", "variant", "delta_axis", "null", "difference", "n", "coverage"),
-        tuple(cells),
-        ("null: the perfect world's on the same cases; read the difference.",),
     )
 
 
 def _qualified(rows: Sequence[Any]) -> Table:
     """Means over the episodes that left and came back at every revisit, by return tolerance."""
-    scored = [r for r in rows if r.revisit is not None and not _is_dynamic(r.metric)]
+    scored = [r for r in rows if r.revisit is not None and not is_dynamic(r.metric)]
+    ceiling: dict[tuple[Any, ...], list[float]] = defaultdict(list)
+    for r in scored:
+        if r.control == CEILING and r.value is not None:
+            ceiling[r.metric, r.variant, r.script, r.case].append(r.value)
     cells = []
     groups = grouped(scored, "control", "metric", "variant", "script")
     for (control, metric, variant, script), group in groups.items():
@@ -237,9 +166,13 @@ def _qualified(rows: Sequence[Any]) -> Table:
             continue
         for tolerance in TOLERANCES:
             kept = [e for e in episodes if _returned(e, tolerance)]
-            means = [float(np.mean([r.value for r in e])) for e in kept]
-            drops = [_drop(e) for e in kept]
-            found = [d for d in drops if d is not None]
+            cases = _by_case(kept, lambda e: float(np.mean([r.value for r in e])))
+            drops = _by_case(kept, _drop)
+            tops = [
+                float(np.mean(ceiling[metric, variant, script, case]))
+                for case in cases
+                if (metric, variant, script, case) in ceiling
+            ]
             cells.append(
                 (
                     control,
@@ -247,22 +180,36 @@ def _qualified(rows: Sequence[Any]) -> Table:
                     variant,
                     script,
                     tolerance,
-                    float(np.mean(means)) if means else None,
-                    float(np.mean(found)) if found else None,
+                    *(float(np.mean(list(v))) if v else None for v in (cases.values(), tops)),
+                    float(np.mean(list(drops.values()))) if drops else None,
                     len(kept),
+                    len(cases),
                     len(kept) / len(episodes),
                 )
             )
+    columns = "control metric variant script tolerance mean ceiling R1-RK n cases coverage"
     return Table(
         "WorldMemBench qualified episodes",
-        ("control", "metric", "variant", "script", "tolerance", "mean", "R1-RK", "n", "coverage"),
+        tuple(columns.split()),
         tuple(cells),
         (
             f"Only episodes that departed by {constant('worldmembench.return_angle'):g} degrees "
             "(or lost sight of every target), returned within the tolerance and observed every "
-            "target at every revisit.",
+            "target at every revisit; mean over the episodes of a case, then over cases.",
         ),
     )
+
+
+def _by_case(
+    episodes: Sequence[Sequence[Any]], measure: Callable[[Sequence[Any]], float | None]
+) -> dict[str, float]:
+    """Return case -> mean over its episodes, of those with a value."""
+    found: dict[str, list[float]] = defaultdict(list)
+    for episode in episodes:
+        value = measure(episode)
+        if value is not None:
+            found[episode[0].case].append(value)
+    return {case: float(np.mean(values)) for case, values in found.items()}
 
 
 def _returned(episode: Sequence[Any], tolerance: float) -> bool:
@@ -287,7 +234,7 @@ def _drop(episode: Sequence[Any]) -> float | None:
 def _dynamic(rows: Sequence[Any]) -> Table:
     """Gated dynamic scores with start rate and conditional score beside them."""
     cells = []
-    parts = [r for r in rows if _is_dynamic(r.metric)]
+    parts = [r for r in rows if is_dynamic(r.metric)]
     for (control, script), group in grouped(parts, "control", "script").items():
         by_metric = {m: rs for (m,), rs in grouped(group, "metric").items()}
         start, low, high, n, share = summarise(by_metric.get("event_start", []))

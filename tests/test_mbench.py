@@ -109,7 +109,7 @@ def test_a_perfect_world(perfect):
     assert perfect["epipolar", "", None].value == pytest.approx(1.0)
     assert perfect["action", "", None].value == pytest.approx(1.0)
     assert perfect["reprojection", "", None].status == "not_applicable"
-    assert perfect["identity", "", "person-1"].status == "unavailable"
+    assert perfect["identity", "", None].status == "unavailable"
     assert perfect["style", "", None].status == "unavailable"
     assert perfect["state", "", None].status == "not_applicable"
     assert perfect["total", "family", None].value > 0.95

@@ -25,7 +25,10 @@ from worldenv.evaluators.metrics.warp import masked_ssim, warp_by_depth
 images = arrays(np.uint8, (12, 15, 3))
 
 
-@pytest.mark.parametrize("name", ["appearance", "depth", "image", "match", "motion", "shape"])
+MODULES = "appearance depth identity image match motion objects shape style".split()
+
+
+@pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings_hold(name):
     module = importlib.import_module(f"worldenv.evaluators.metrics.{name}")
     result = doctest.testmod(module)
@@ -278,3 +281,30 @@ def test_warping_by_depth_undoes_a_turn():
     assert np.abs(moved[inside].astype(int) - expected[inside]).max() <= 6
     assert masked_ssim(image, image, np.zeros((64, 64), bool)) is None
     assert masked_ssim(image, image, valid) == 1.0
+
+
+grams = st.lists(arrays(np.float64, (3, 3), elements=st.floats(0, 1)), min_size=1, max_size=3)
+
+
+@given(grams, st.data())
+@settings(max_examples=30, deadline=None)
+def test_gram_distance_is_a_mean_of_frobenius_norms(a, data):
+    b = [data.draw(arrays(np.float64, (3, 3), elements=st.floats(0, 1))) for _ in a]
+    expected = np.mean(
+        [
+            math.sqrt(sum((x - y) ** 2 for x, y in zip(p.flat, q.flat, strict=True)))
+            for p, q in zip(a, b, strict=True)
+        ]
+    )
+    assert metrics.gram_distance(a, b) == pytest.approx(expected) == metrics.gram_distance(b, a)
+    assert metrics.gram_distance(a, a) == 0
+    assert metrics.style_consistency([expected]) == pytest.approx(math.exp(-expected))
+
+
+def test_grams_that_do_not_fit_are_refused():
+    for other in ([], [np.eye(2)], [np.full((3, 3), np.nan)]):
+        with pytest.raises(metrics.InvalidInput):
+            metrics.gram_distance([np.eye(3)], other)
+    for distances, tau in (([], 1.0), ([-1.0], 1.0), ([1.0], 0.0)):
+        with pytest.raises(metrics.InvalidInput):
+            metrics.style_consistency(distances, tau)

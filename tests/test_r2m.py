@@ -124,7 +124,10 @@ def test_a_perfect_world_gains_at_revisits(perfect):
     overall = scores["overall", "nmr"]
     assert overall.value is not None and overall.n_valid == 5
     assert scores["lpips", "nmr"].status == "unavailable"
-    assert scores["sem_persist", "raw"].status == "unavailable"
+    # Truth is sure of every category: what was found again counts whole, what was not counts 0.
+    found = scores["sem_persist", "raw"].detail
+    assert found["semantic"] == "confidence" and found["matched_only"] == 1.0
+    assert scores["sem_persist", "raw"].value > scores["sem_persist", "base"].value
 
 
 def test_pairs_of_equal_pose_score_exactly_as_a_frame_against_itself(perfect):

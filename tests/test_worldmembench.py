@@ -150,7 +150,8 @@ def test_camera_following_of_a_perfect_and_of_a_frozen_rollout(perfect):
 
 def test_missing_roles_say_so(perfect):
     scores = perfect["lrlr"][0]
-    assert scores["human_identity", "", "person-1", 1].status == "unavailable"
+    for variant in ("whole", "core"):
+        assert scores["human_identity", variant, "person-1", 1].status == "unavailable"
     for metric in ("imaging_quality", "aesthetic_quality"):
         assert scores[metric, "", None, None].status == "unavailable"
 
@@ -178,7 +179,7 @@ def test_tables_of_perfect_and_frozen_runs(perfect):
         rows += rows_of(perfect[script][0], script)
     rows += rows_of(perfect["frozen"][0], "lrlr", "frozen")
     tables = {t.title: t for t in tabulate(rows)}
-    means, decay, axis, qualified = (
+    means, decay, axis, qualified, positive = (
         [dict(zip(t.columns, row, strict=True)) for row in t.rows] for t in tables.values()
     )
     mine = next(
@@ -202,7 +203,88 @@ def test_tables_of_perfect_and_frozen_runs(perfect):
     frozen = [r for r in qualified if r["control"] == "frozen"]
     assert frozen and all(r["n"] == 0 and r["mean"] is None for r in frozen)
     full = [r for r in qualified if r["control"] is None and r["variant"] in ("", "whole")]
-    assert full and all(r["n"] == 1 for r in full)
+    assert full and all(r["n"] == r["cases"] == 1 for r in full)
+    assert all(r["ceiling"] == pytest.approx(r["mean"]) for r in full)
+    # The perfect world loses nothing that it would not lose by geometry.
+    assert all(r["null"] == pytest.approx(r["R1-R2"]) for r in decay if r["control"] is None)
+    own = next(r for r in positive if (r["control"], r["variant"]) == (None, "core"))
+    assert own["metrics"] == own["with_null"] == 6 and own["positive_difference"] == 0
+
+
+def revisit_row(case, script, k, value, control=None, seed=0, category="human", **detail):
+    return SimpleNamespace(
+        benchmark="worldmembench",
+        metric="human_identity",
+        variant="core",
+        target="a",
+        revisit=k,
+        value=value,
+        status="absent" if value is None else "ok",
+        detail={"departed": True, "return_angle": 2.0, **detail},
+        case=case,
+        category=category,
+        script=f"worldmembench:{script}",
+        seed=seed,
+        episode=f"{case}-{script}-{seed}-{control}",
+        control=control,
+    )
+
+
+def table(rows, title):
+    found = next(t for t in tabulate(rows) if t.title == title)
+    return [dict(zip(found.columns, row, strict=True)) for row in found.rows]
+
+
+def test_qualified_means_are_taken_over_cases():
+    """Two episodes of one case count as much as one of the other."""
+    values = {("a", 0): (0.9, 0.7), ("a", 1): (0.7, 0.5), ("b", 0): (0.4, 0.4)}
+    rows = [
+        revisit_row(case, "lrlr", k + 1, value, seed=seed)
+        for (case, seed), pair in values.items()
+        for k, value in enumerate(pair)
+    ]
+    rows += [revisit_row("a", "lrlr", k, 1.0, "perfect") for k in (1, 2)]
+    rows += [revisit_row("c", "lrlr", 1, 0.8), revisit_row("c", "lrlr", 2, None)]
+    rows += [revisit_row("d", "lrlr", k, 0.9, return_angle=20.0) for k in (1, 2)]
+    rows += [revisit_row("e", "lrlr", k, 0.9, departed=False) for k in (1, 2)]
+    found = {
+        r["tolerance"]: r
+        for r in table(rows, "WorldMemBench qualified episodes")
+        if not r["control"]
+    }
+    assert found[5.0]["mean"] == pytest.approx((0.7 + 0.4) / 2)
+    assert found[5.0]["R1-RK"] == pytest.approx((0.2 + 0.0) / 2)
+    assert found[5.0]["ceiling"] == 1.0
+    assert (found[5.0]["n"], found[5.0]["cases"], found[5.0]["coverage"]) == (3, 2, 3 / 6)
+    assert (found[15.0]["n"], found[30.0]["n"]) == (3, 4)
+
+
+def test_decay_and_axis_beside_the_perfect_world():
+    rows = []
+    for script, own, top in (("lrlr", (0.9, 0.8), (1.0, 1.0)), ("lrud", (0.9, 0.5), (1.0, 0.9))):
+        for k in (1, 2):
+            rows.append(revisit_row("a", script, k, own[k - 1]))
+            rows.append(revisit_row("a", script, k, top[k - 1], "perfect"))
+    own = [r for r in table(rows, "WorldMemBench decay over revisits") if not r["control"]]
+    assert [r["null"] for r in own] == pytest.approx([0.0, 0.1])
+    assert [r["R1-R2"] for r in own] == pytest.approx([0.1, 0.4])
+    (axis,) = [r for r in table(rows, "WorldMemBench Delta_axis") if not r["control"]]
+    assert axis["delta_axis"] == pytest.approx(0.3) and axis["null"] == pytest.approx(0.1)
+    (count,) = [
+        r for r in table(rows, "WorldMemBench Delta_axis, positive metrics") if not r["control"]
+    ]
+    assert list(count.values())[1:] == ["core", 1, 1, 1, 1]
+
+
+def test_categories_stand_alone_and_together():
+    rows = []
+    for category, value in (("human", 0.2), ("object", 0.6), ("object", 0.8)):
+        row = revisit_row(f"{category}-{value}", "lrlr", None, value, category=category)
+        rows.append(SimpleNamespace(**{**row.__dict__, "target": None}))
+    found = {r["category"]: r for r in table(rows, "WorldMemBench")}
+    assert list(found) == ["human", "object", "all"]
+    assert found["object"]["mean"] == pytest.approx(0.7)
+    assert found["all"]["mean"] == pytest.approx(1.6 / 3) and found["all"]["n"] == 3
 
 
 def test_a_swapped_object_is_found_and_scored_low_and_a_vanished_one_is_absent(perfect):

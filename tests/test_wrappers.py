@@ -11,7 +11,7 @@ from worldenv.case import Case, Target
 from worldenv.env import InvalidOption, ResetNeeded, WorldEnv
 from worldenv.evaluators.engine import build_engine
 from worldenv.evaluators.score import Score
-from worldenv.policies import r2m, worldmembench
+from worldenv.policies import mbench, r2m, worldmembench
 from worldenv.rollout import Rollout, StorageError
 from worldenv.world import PlanRequired, UnknownName
 from worldenv.wrappers import RecordRollout, ScoreMemory
@@ -52,7 +52,11 @@ def test_scores_come_while_the_episode_runs():
 
 @pytest.mark.parametrize(
     ("script", "case", "chunk"),
-    [(LOOP, None, 1), (worldmembench.lrlr(hold=8, leg=8, angle=40), CASE, 5)],
+    [
+        (LOOP, None, 1),
+        (worldmembench.lrlr(hold=8, leg=8, angle=40), CASE, 5),
+        (mbench.continuation(segments=3, seconds=1.0), CASE, 6),
+    ],
 )
 def test_offline_equals_online(tmp_path, script, case, chunk):
     env = RecordRollout(ScoreMemory(_env(script, case, chunk=chunk)), tmp_path / "walk")
@@ -62,6 +66,7 @@ def test_offline_equals_online(tmp_path, script, case, chunk):
     engine = build_engine(
         rollout.target, benchmarks=options, case=rollout.case, spec=rollout.spec,
         K=rollout.K, K_exactness=rollout.K_exactness, seed=rollout.seed, truth=rollout.truth.keys,
+        script=rollout.script,
     )  # fmt: skip
     offline = [score for chunk in rollout.chunks() for score in engine.observe(chunk)]
     assert offline == online and len(online) > 0

@@ -435,6 +435,7 @@ def rebuild_engine(
         K_exactness=rollout.K_exactness,
         seed=rollout.seed,
         truth=truth,
+        script=rollout.script,
     )
 
 

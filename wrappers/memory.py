@@ -81,6 +81,7 @@ class ScoreMemory(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             spec=env.world_spec,
             seed=env.episode_seed,
             truth=env.world_spec.truth,
+            script=env.script,
         )
         self._observe(info)
         return observation, info

@@ -11,28 +11,28 @@ from numpy.typing import NDArray
 
 from worldenv.camera import geodesic_deg
 from worldenv.evaluators.backbones.regions import Region, region
-from worldenv.evaluators.plan import Ask, pixels
+from worldenv.evaluators.plan import Ask, Thing, pixels
 
 Floats = NDArray[np.float64]
 
 
 class Facing(NamedTuple):
-    """Subject of an ask: regions of a noun as they would be seen in the orientation of frame 0.
+    """Subject of an ask: things as they would be seen in the orientation of frame 0.
 
     Attributes:
-        noun: What is segmented.
+        thing: What is segmented.
         limit: Largest angle from the start in degrees; further frames give no regions.
         turn: Rotation from this frame to frame 0 (3 x 3, row by row) where poses are not asked
             for, else None.
     """
 
-    noun: str
+    thing: Thing
     limit: float
     turn: tuple[float, ...] | None = None
 
 
 class Cutout:
-    """Answers ``cutout`` with (frame, regions); the subject is a noun or a Facing.
+    """Answers ``cutout`` with (frame, regions); the subject is a Thing or a Facing.
 
     A rotation of the camera stretches what is seen near the border of a pinhole image. Facing
     undoes it by its homography, so that what is left is the thing, not the lens.
@@ -51,7 +51,7 @@ class Cutout:
         frame = ask.frames[0]
         if not isinstance(ask.subject, Facing):
             return pixels(frame), Ask("segment", ask.frames, ask.subject)
-        plain = (pixels(frame), Ask("segment", ask.frames, ask.subject.noun))
+        plain = (pixels(frame), Ask("segment", ask.frames, ask.subject.thing))
         if ask.subject.turn is not None:
             return plain
         return (*plain, Ask("pose", (frame,)), Ask("pose", (0,)))
@@ -94,7 +94,7 @@ class Cutout:
             soft = cv2.warpPerspective(old.mask.astype(np.float32), H, size)
             mask = np.asarray(soft) >= 0.5
             if mask.any():
-                new = region(old.track, old.category, mask)
+                new = region(old.track, old.category, mask, old.score)
                 # Whether it counts is decided in the frame as it was.
                 found.append(new._replace(area=old.area, cut=max(old.cut, new.cut)))
         return image, tuple(found)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worldenv.evaluators.backbones.regions import Region, region
 from worldenv.evaluators.constants import constant, whole
-from worldenv.evaluators.plan import Ask, truth
+from worldenv.evaluators.plan import Ask, Thing, truth
 
 STRUCTURE = ("wall", "floor", "ceiling", "sky", "ground")
 """Categories that no object detector returns."""
@@ -40,16 +40,20 @@ class TruthSource:
 
 
 class TruthSegmenter:
-    """Answers ``segment`` for a noun with the visible instances of that category.
+    """Answers ``segment`` for a Thing with the visible instances of its noun, whatever the window.
 
     It plays a detector: it finds whatever is of the category, and never asks whether that is the
     instance that was there before.
+
+    Attributes:
+        lasting: A track number, the instance's id, means the same thing in every window.
     """
 
     name = "truth-segment"
     revision = "1"
     checksum = ""
     batch = 1
+    lasting = True
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return ids and state of the frame."""
@@ -59,9 +63,14 @@ class TruthSegmenter:
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Find the regions of every frame, largest first."""
         return [
-            find_regions(ids, shown(state), str(ask.subject))
+            find_regions(ids, shown(state), noun_of(ask.subject))
             for ask, (ids, state) in zip(asks, inputs, strict=True)
         ]
+
+
+def noun_of(subject: Any) -> str:
+    """Return what a subject of segment asks for: the noun of a Thing, or a bare noun."""
+    return subject.noun if isinstance(subject, Thing) else str(subject)
 
 
 def shown(state: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:

@@ -119,7 +119,7 @@ def _numbers(row: Row, rows: Sequence[Row]) -> list[str]:
         values = [value for value in trace.values() if value is not None]
         shown = _short([f"{value:.4g}" for value in values])
         outcome = f" = {format_value(row.value)}" if len(traces) == 1 else ""
-        if key == "errors":
+        if key in _FALLING:
             lines.append(f"exp(-mean of {shown}){outcome}")
         else:
             lines.append(f"mean of {shown}{outcome}")
@@ -131,8 +131,9 @@ def _numbers(row: Row, rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-_TRACES = ("frames", "pairs", "errors")
-"""Details that hold one value a frame (``"180": 0.9``) or a pair of frames (``"0-480": 0.9``)."""
+_FALLING = ("errors", "distances")
+_TRACES = ("frames", "pairs", "segments", *_FALLING)
+"""Details that hold a value a frame (``"180": 0.9``), pair (``"0-480": 0.9``) or text segment."""
 
 
 def _short(value: Any) -> str:
@@ -162,7 +163,8 @@ def frames_of(row: Row) -> list[int]:
 
 def pairs_of(row: Row) -> list[tuple[int, int]]:
     """Return the frame pairs that a score rests on."""
-    trace = row.detail.get("pairs") or row.detail.get("errors") or ()
+    traces = (row.detail.get(key) for key in ("pairs", *_FALLING))
+    trace = next((found for found in traces if found), ())
     found = [str(key).split("-") for key in trace]
     return [(int(p[0]), int(p[1])) for p in found if len(p) == 2 and all(x.isdigit() for x in p)]
 

@@ -110,13 +110,13 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
             "Imaging quality",
             "quality",
             "Technical quality of single frames.",
-            "mean of MUSIQ / 100 over every 4th frame",
+            "mean over every 4th frame of clip01(quality); MUSIQ / 100 in profile paper",
         ),
         "aesthetic_quality": Entry(
             "Aesthetic quality",
             "aesthetic",
             "How pleasing single frames are.",
-            "mean of aesthetic / 10 over every 4th frame",
+            "mean over every 4th frame of clip01(aesthetic); LAION / 10 in profile paper",
         ),
         "translation_rpe": Entry(
             "Translation error",
@@ -152,7 +152,7 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
             "Human identity",
             "identity",
             "Whether each face stays the same face.",
-            "mean over tracks and frames of cos(face, track centroid)",
+            "mean over people of the mean cos(face, mean of all theirs), tracked over 32 frames",
         ),
         "appearance": Entry(
             "Human appearance",
@@ -182,7 +182,7 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
             "Style",
             "style",
             "Whether the look of surfaces stays the same.",
-            "exp(-mean Frobenius distance of Gram matrices / tau)",
+            "exp(-mean Frobenius distance of paired frames' Gram matrices / tau), tau = 1",
         ),
         "state": Entry(
             "State evolution",
@@ -206,7 +206,8 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
             "Text following",
             "text",
             "Whether each segment shows its prompt.",
-            "mean cosine of text and frames",
+            "mean over segments of the mean cosine of their prompt and 8 frames",
+            limits="-1 to 1",
         ),
         "action": Entry(
             "Action following",
@@ -251,15 +252,15 @@ GLOSSARY: dict[str, dict[str, Entry]] = {
         ),
         "app_persist": Entry(
             "Object appearance persists",
-            "segment",
+            "embed",
             "Whether objects are found again and look alike.",
-            "mean over anchors of matched a, unmatched 0",
+            "mean over anchors of a = (1 + cos) / 2 on white, 0 where (a + u) / 2 < 0.5",
         ),
         "sem_persist": Entry(
             "Object semantics persist",
-            "segment",
+            "text",
             "Whether objects are found again as what they were.",
-            "mean over anchors of matched u, unmatched 0",
+            "mean over anchors of u = mean of confidence and (1 + cos(crop, text)) / 2, as above",
         ),
         "feature_correspondence": Entry(
             "Feature correspondence",
