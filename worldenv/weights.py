@@ -21,6 +21,10 @@ STAMP = "weights.json"
 """File in the folder of a set: what was fetched, with the SHA-256 of every file."""
 
 
+class DamagedWeights(WeightsNotFound):
+    """Weights are here, but they are not what was fetched, or not those of the network."""
+
+
 @dataclass(frozen=True)
 class WeightFile:
     """One file of a set.
