@@ -1,4 +1,4 @@
-"""Role embed: DINOv2 (facebook/dinov2-base, Apache-2.0), the class token of a frame or of a thing."""
+"""Role embed: DINOv2 (facebook/dinov2-base, Apache-2.0), the class token of a frame or thing."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.backbones.crops import crop, normalised
+from worldenv.evaluators.backbones.detections import noun_of
 from worldenv.evaluators.backbones.pretrained import in_batches, load_pretrained, unit
 from worldenv.evaluators.backbones.regions import Region
 from worldenv.evaluators.backbones.resample import (
@@ -70,8 +71,7 @@ class Dinov2:
         for k, ask in enumerate(asks):
             if ask.subject:
                 frame, regions = inputs[k][0]
-                noun = getattr(ask.subject, "noun", ask.subject)
-                out[k] = self._regions(frame, regions, white=noun == ANYTHING)
+                out[k] = self._regions(frame, regions, white=noun_of(ask.subject) == ANYTHING)
         return out
 
     def _regions(

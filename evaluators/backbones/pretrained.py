@@ -1,4 +1,4 @@
-"""Networks of the transformers library: from a folder on this machine, every weight accounted for."""
+"""Networks of the transformers library: from a local folder, every weight accounted for."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ def load_pretrained(kind: str, located: Located, device: str = "cpu", **options:
     import torch
     import transformers
 
-    quiet = transformers.logging.get_verbosity()
+    told = transformers.logging.get_verbosity(), transformers.logging.is_progress_bar_enabled()
     transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     try:
         network, about = getattr(transformers, kind).from_pretrained(
             located.folder,
@@ -50,7 +51,9 @@ def load_pretrained(kind: str, located: Located, device: str = "cpu", **options:
         reason = f"{type(error).__name__}: {first[0] if first else ''}"
         raise wrong(located, kind, reason) from error
     finally:
-        transformers.logging.set_verbosity(quiet)
+        transformers.logging.set_verbosity(told[0])
+        if told[1]:
+            transformers.logging.enable_progress_bar()
     found = [
         f"{name.removesuffix('_keys')} {_some(about[name])}"
         for name in ("missing_keys", "unexpected_keys", "mismatched_keys", "error_msgs")

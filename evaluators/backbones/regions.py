@@ -19,6 +19,7 @@ class Region(NamedTuple):
         mask: Shape (height, width) bool.
         area: Share of the frame.
         cut: Share of its outline that lies on the border of the frame.
+        score: Confidence of the detector in [0, 1]; 1 where it gives none.
     """
 
     track: int
@@ -26,9 +27,10 @@ class Region(NamedTuple):
     mask: NDArray[np.bool_]
     area: float
     cut: float
+    score: float = 1.0
 
 
-def region(track: int, category: str, mask: NDArray[np.bool_]) -> Region:
+def region(track: int, category: str, mask: NDArray[np.bool_], score: float = 1.0) -> Region:
     """Measure a mask."""
     pixels = mask.view(np.uint8)
     outline = int(np.count_nonzero(pixels)) - int(
@@ -36,4 +38,4 @@ def region(track: int, category: str, mask: NDArray[np.bool_]) -> Region:
     )
     border = int(np.count_nonzero(mask[[0, -1]]) + np.count_nonzero(mask[1:-1][:, [0, -1]]))
     area = float(np.count_nonzero(pixels)) / mask.size
-    return Region(track, category, mask, area, border / max(outline, 1))
+    return Region(track, category, mask, area, border / max(outline, 1), score)

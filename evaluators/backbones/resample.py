@@ -43,7 +43,7 @@ def resample(image: Image, width: int, height: int, kernel: Kernel = "bicubic") 
 
 
 def _rounded(values: NDArray[np.float32]) -> Image:
-    return np.clip(np.floor(values + np.float32(0.5)), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.floor(values + np.float32(0.5)), 0, 255), np.uint8)
 
 
 @lru_cache(maxsize=64)
@@ -59,7 +59,7 @@ def _weights(size: int, wanted: int, kernel: Kernel) -> NDArray[np.float32]:
         high = min(int(centre + reach + 0.5), size)
         away = np.abs((np.arange(low, high) - centre + 0.5) / spread)
         out[row, low:high] = _triangle(away) if kernel == "bilinear" else _cubic(away)
-    return (out / out.sum(axis=1, keepdims=True)).astype(np.float32)
+    return np.asarray(out / out.sum(axis=1, keepdims=True), np.float32)
 
 
 def _triangle(x: NDArray[np.float64]) -> NDArray[np.float64]:
