@@ -87,8 +87,21 @@ _CLASSIC = {
     "flow": Choice("local:DisFlow"),
 }
 
-_LIGHT: dict[str, Choice] = {
+_TORCH = ("torch", "safetensors")
+_LITE = ("ai_edge_litert",)
+
+_LIGHT = {
+    "embed": Choice("lite0:Lite0", ("efficientnet-lite0",), _TORCH, "light", ("device",)),
+    "perceptual": Choice("lpips:Lpips", ("lpips-alexnet",), _TORCH, "light", ("device",)),
+    "detect": Choice("person:PersonDetector", ("blazepose",), _LITE, "light", nouns=("person",)),
+    "segment": Choice("person:PersonSegmenter", ("blazepose",), _LITE, "light", nouns=("person",)),
+    "faces": Choice("blazeface:BlazeFace", ("blazeface",), _LITE, "light"),
+    "identity": Choice("dlib_face:DlibFace", ("dlib-face",), ("dlib", *_LITE), "light"),
+    "match": Choice("xfeat:XFeat", ("xfeat",), _TORCH, "light", ("device",)),
+    "matches": Choice("xfeat:MutualMatcher", ("xfeat",), _TORCH, "light"),
     "flow": Choice("local:DisFlow"),
+    "style": Choice("vgg:VggStyle", ("vgg16",), _TORCH, "light", ("device",)),
+    "quality": Choice("brisque:Brisque", ("brisque",), ("safetensors",), "light"),
 }
 
 _OPEN: dict[str, Choice] = {}

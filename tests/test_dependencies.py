@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[1]
 SHELL = {
     "bench",
     "cli",
+    "cli_weights",
     "cli_worlds",
     "doctor",
     "offline",

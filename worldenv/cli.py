@@ -1,4 +1,4 @@
-"""The command line; ``cli_worlds`` holds the commands about worlds."""
+"""The command line; ``cli_worlds`` and ``cli_weights`` hold the commands about those."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_worlds
+from worldenv import cli_weights, cli_worlds
 from worldenv.report.console import (
     console,
     errors,
@@ -34,6 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 cli_worlds.add_to(app)
+cli_weights.add_to(app)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
     list[str] | None, typer.Option("--world-option", help="Keyword of the world, key=value.")
