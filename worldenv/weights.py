@@ -26,10 +26,6 @@ class DamagedWeights(WeightsNotFound):
     """Weights are here, but they are not what was fetched, or not those of the network."""
 
 
-class DamagedWeights(WeightsNotFound):
-    """Weights are here, but they are not what was fetched, or not those of the network."""
-
-
 @dataclass(frozen=True)
 class WeightFile:
     """One file of a set.

@@ -36,7 +36,7 @@ class _Mix(nn.Sequential):
 
 
 def _heads(x: torch.Tensor, count: int) -> torch.Tensor:
-    return x.unflatten(-1, (count, -1)).transpose(0, 1)
+    return x.reshape(len(x), count, -1).transpose(0, 1)
 
 
 def _turned(x: torch.Tensor, turn: Turn) -> torch.Tensor:
@@ -58,7 +58,8 @@ class _Self(nn.Module):
         q, k, v = self.Wqkv(x).unflatten(-1, (self._count, -1, 3)).transpose(0, 1).unbind(-1)
         seen = functional.scaled_dot_product_attention(_turned(q, turn), _turned(k, turn), v)
         message = self.out_proj(seen.transpose(0, 1).flatten(-2))
-        return x + self.ffn(torch.cat([x, message], dim=-1))
+        found: torch.Tensor = x + self.ffn(torch.cat([x, message], dim=-1))
+        return found
 
 
 class _Cross(nn.Module):
@@ -98,9 +99,10 @@ class _Assignment(nn.Module):
         """Return the probability of every pair, shape (n, m)."""
         scale = a.shape[-1] ** 0.25
         alike = (self.final_proj(a) / scale) @ (self.final_proj(b) / scale).T
-        certain = functional.logsigmoid(self.matchability(a)) + functional.logsigmoid(
-            self.matchability(b)
-        ).T
+        certain = (
+            functional.logsigmoid(self.matchability(a))
+            + functional.logsigmoid(self.matchability(b)).T
+        )
         both = functional.log_softmax(alike, 1) + functional.log_softmax(alike, 0)
         return (both + certain).exp()
 
@@ -146,7 +148,8 @@ class LightGlueNet(nn.Module):
         """
         a, b = (self.input_proj(d) for d in descriptors)
         turns = [self.posenc(p) for p in points]
-        for layer in self.transformers:
+        layers: list[Any] = list(self.transformers)
+        for layer in layers:
             a, b = layer.self_attn(a, turns[0]), layer.self_attn(b, turns[1])
             a, b = layer.cross_attn(a, b)
         found: torch.Tensor = self.log_assignment[-1](a, b)
@@ -216,9 +219,7 @@ class LighterGlue:
         with torch.inference_mode():
             chance = self._net(points, described).cpu().numpy()
         rows = mutual(chance, constant("lightglue.score"))
-        return Matches(
-            first.points[rows[:, 0]], second.points[rows[:, 1]], counts
-        )
+        return Matches(first.points[rows[:, 0]], second.points[rows[:, 1]], counts)
 
 
 def placed(points: NDArray[np.float32], size: tuple[int, int]) -> NDArray[np.float32]:

@@ -152,7 +152,10 @@ class LightGlue:
             none = np.zeros((0, 2), np.float32)
             return Matches(none, none, counts)
         most, width = max(counts), first.descriptors.shape[1]
-        share, described = np.zeros((2, most, 2), np.float32), np.zeros((2, most, width), np.float32)
+        share, described = (
+            np.zeros((2, most, 2), np.float32),
+            np.zeros((2, most, width), np.float32),
+        )
         mask = np.zeros((2, most), np.int32)
         for k, side in enumerate((first, second)):
             share[k, : counts[k]] = side.points / np.array(side.size[::-1], np.float32)
