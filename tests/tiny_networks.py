@@ -167,3 +167,63 @@ def sam2_video(folder: Path, seed: int = 0, presence: float = 5.0) -> None:
     with torch.no_grad():
         network.mask_decoder.pred_obj_score_head.proj_out.bias += presence
     _save(network, folder)
+
+
+def lightglue(folder: Path, seed: int = 0) -> None:
+    torch.manual_seed(seed)
+    detector = T.SuperPointConfig(
+        encoder_hidden_sizes=[8, 8, 16, 16],
+        decoder_hidden_size=16,
+        keypoint_decoder_dim=65,
+        descriptor_decoder_dim=32,
+    )
+    config = T.LightGlueConfig(
+        keypoint_detector_config=detector,
+        descriptor_dim=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+    )
+    _save(T.LightGlueForKeypointMatching(config), folder)
+
+
+def clip(folder: Path, seed: int = 0, width: int = 16) -> None:
+    torch.manual_seed(seed)
+    entries = characters(folder)
+    small = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2)
+    config = T.CLIPConfig(
+        projection_dim=width,
+        text_config=dict(
+            small,
+            vocab_size=entries,
+            max_position_embeddings=32,
+            bos_token_id=entries - 2,
+            eos_token_id=entries - 1,
+            pad_token_id=entries - 1,
+        ),
+        vision_config=dict(small, image_size=32, patch_size=8),
+    )
+    _save(T.CLIPModel(config), folder)
+
+
+def depth_anything(folder: Path, seed: int = 0, kind: str = "metric") -> None:
+    torch.manual_seed(seed)
+    config = T.DepthAnythingConfig(
+        backbone_config=T.Dinov2Config(
+            hidden_size=32,
+            num_hidden_layers=4,
+            num_attention_heads=2,
+            image_size=56,
+            patch_size=14,
+            out_features=["stage1", "stage2", "stage3", "stage4"],
+            reshape_hidden_states=False,
+            apply_layernorm=True,
+        ),
+        patch_size=14,
+        reassemble_hidden_size=32,
+        neck_hidden_sizes=[8, 16, 32, 32],
+        fusion_hidden_size=16,
+        head_hidden_size=8,
+        depth_estimation_type=kind,
+        max_depth=20,
+    )
+    _save(T.DepthAnythingForDepthEstimation(config), folder)
