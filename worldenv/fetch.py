@@ -277,19 +277,22 @@ def _patterns(entry: WeightSet) -> list[str]:
 def _from_hub(entry: WeightSet, part: Path, progress: archives.Progress) -> None:
     """Download the files of a repository of the model hub at the pinned revision."""
     try:
-        from huggingface_hub import snapshot_download
+        from huggingface_hub import HfApi, snapshot_download
     except ImportError:
         raise Unsupported(
             f"{entry.id} comes from the model hub, which needs huggingface_hub; install it by: "
             "pip install 'worldenv[models]'"
         ) from None
+    endpoint = os.environ.get("HF_ENDPOINT") or None
     try:
+        # Asked first: without a network the client takes whatever lies in the folder for all.
+        listed = HfApi(endpoint=endpoint).list_repo_files(entry.name, revision=entry.revision)
         snapshot_download(
             entry.name,
             revision=entry.revision,
             allow_patterns=_patterns(entry),
             local_dir=str(part),
-            endpoint=os.environ.get("HF_ENDPOINT") or None,
+            endpoint=endpoint,
         )
     except (OSError, ValueError, RuntimeError) as error:
         if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
@@ -298,6 +301,9 @@ def _from_hub(entry: WeightSet, part: Path, progress: archives.Progress) -> None
             f"{entry.name} at {entry.revision} could not be had from the model hub: "
             f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         ) from error
+    absent = [path for path in listed if _is_wanted(entry, path) and not (part / path).is_file()]
+    if absent:
+        raise FetchFailed(f"{entry.name}: {absent[0]} did not come; try again.")
     progress(entry.download)
     # What the client keeps for going on after an interruption is of no use once all is here.
     _remove(part / ".cache")

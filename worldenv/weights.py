@@ -175,7 +175,8 @@ def read_stamp(folder: Path) -> Stamp | None:
     try:
         found = json.loads((folder / STAMP).read_text("utf-8"))
         files = {str(path): str(digest) for path, digest in found["files"].items()}
-        origin = {str(path): str(digest) for path, digest in found["origin"].items()}
+        made = found.get("origin", files)
+        origin = {str(path): str(digest) for path, digest in made.items()}
         if set(files) != set(origin) or not all(map(is_inside, files)):
             raise ValueError("its lists of files differ")
         return Stamp(str(found["revision"]), files, origin)

@@ -28,8 +28,8 @@ def one_thread() -> Iterator[None]:
     """Run a small network on one core.
 
     Its layers are so short that threads wait for each other longer than they work, by an order of
-    magnitude where other processes want the cores too; and its values cannot depend on their
-    number.
+    magnitude where other processes want the cores too, as the workers of a bench do; and its
+    values cannot depend on their number.
     """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

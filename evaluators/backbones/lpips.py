@@ -15,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from worldenv.evaluators.backbones.checkpoint import fill, read_tensors
-from worldenv.evaluators.backbones.inference import once
+from worldenv.evaluators.backbones.inference import once, one_thread
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
 
@@ -198,7 +198,8 @@ class Lpips:
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Look at every frame, or compare every pair."""
-        return once([ask.frames for ask in asks], lambda k: self._answer(inputs[k]))
+        with one_thread():
+            return once([ask.frames for ask in asks], lambda k: self._answer(inputs[k]))
 
     def _answer(self, values: tuple[Any, ...]) -> Any:
         if len(values) == 1:

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from worldenv.evaluators.backbones.checkpoint import fill, read_tensors
 from worldenv.evaluators.backbones.crops import normalised, resized
-from worldenv.evaluators.backbones.inference import once
+from worldenv.evaluators.backbones.inference import once, one_thread
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
 
@@ -86,7 +86,8 @@ class VggStyle:
 
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the Gram matrices of every frame."""
-        return once([ask.frames for ask in asks], lambda k: self._grams(inputs[k][0]))
+        with one_thread():
+            return once([ask.frames for ask in asks], lambda k: self._grams(inputs[k][0]))
 
     def _grams(self, frame: NDArray[np.uint8]) -> tuple[NDArray[np.float32], ...]:
         height, width = frame.shape[:2]
