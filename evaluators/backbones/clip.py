@@ -123,6 +123,36 @@ class Clip:
         return self._known[text]
 
 
+class ClipPair:
+    """Answers ``text`` as the papers do: things by CLIP (R2M-Bench), words by OpenCLIP (MBench)."""
+
+    batch = 8
+
+    def __init__(self, things: Located, prompts: Located, device: str = "cpu") -> None:
+        """Load both; see Clip."""
+        self._things, self._prompts = Clip(things, device), Clip(prompts, device)
+        self.name = f"{things.id}+{prompts.id}"
+        self.revision = f"{things.revision}+{prompts.revision}"
+        self.checksum = f"{things.checksum}+{prompts.checksum}"
+
+    def _of(self, ask: Ask) -> Clip:
+        return self._prompts if isinstance(ask.subject, str) else self._things
+
+    def needs(self, ask: Ask) -> tuple[Ask, ...]:
+        """Return what the one of the two needs that answers."""
+        return self._of(ask).needs(ask)
+
+    def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Let each answer what is asked of it."""
+        out: list[Any] = [None] * len(asks)
+        for clip in (self._things, self._prompts):
+            mine = [k for k, ask in enumerate(asks) if self._of(ask) is clip]
+            found = clip.compute([asks[k] for k in mine], [inputs[k] for k in mine])
+            for k, answer in zip(mine, found, strict=True):
+                out[k] = answer
+        return out
+
+
 def _vectors(out: Any) -> Floats:
     """Return the vectors of an answer; the library gives an object since version 5."""
     return np.asarray(getattr(out, "pooler_output", out).cpu().numpy(), np.float32)
