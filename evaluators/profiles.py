@@ -66,7 +66,7 @@ class Choice:
             if weights.find(name) is None:
                 return weights.missing(name)
         if self.environment and not os.environ.get(self.environment):
-            from worldenv.evaluators.backbones.external import SETUP
+            from worldenv.evaluators.backbones.programs import SETUP
 
             return (
                 f"it runs in its own environment; make one by: {SETUP[self.environment]}, and set "
@@ -146,7 +146,7 @@ _OPEN: dict[str, Choice] = {
         options={"threshold": "detect.second"},
     ),
     "segment": Choice("sam2:Sam2Segmenter", ("sam2.1-hiera-tiny",), _HUB, "models", _DEVICE),
-    "follow": Choice("sam2:Sam2Follower", ("sam2.1-hiera-tiny",), _HUB, "models", _DEVICE),
+    "follow": Choice("follow:Sam2Follower", ("sam2.1-hiera-tiny",), _HUB, "models", _DEVICE),
     "faces": Choice("blazeface:BlazeFace", ("blazeface",), _LITE, "light"),
     "identity": Choice("dlib_face:DlibFace", ("dlib-face",), ("dlib", *_LITE), "light"),
     "match": Choice("lightglue:SizedXFeat", ("xfeat",), _TORCH, "models", _DEVICE),
@@ -191,7 +191,7 @@ _PAPER: dict[str, Choice] = {
         options={"threshold": "detect.second"},
     ),
     "segment": Choice("sam2:Sam2Segmenter", ("sam2.1-hiera-large",), _HUB, "models", _DEVICE),
-    "follow": Choice("sam2:Sam2Follower", ("sam2.1-hiera-large",), _HUB, "models", _DEVICE),
+    "follow": Choice("follow:Sam2Follower", ("sam2.1-hiera-large",), _HUB, "models", _DEVICE),
     "faces": Choice("arcface:Scrfd", _PACK, ("onnxruntime",), "paper", _DEVICE),
     "identity": Choice("arcface:ArcFace", _PACK, ("onnxruntime",), "paper", _DEVICE),
     "match": Choice("superpoint:SuperPoint", ("lightglue-superpoint",), _HUB, "models", _DEVICE),

@@ -25,7 +25,9 @@ def located(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def backbone(located):
-    return Dinov2(located, side=56)
+    made = Dinov2(located, side=56)
+    made.batch = 4
+    return made
 
 
 def ask_all(backbone, photos, subject=""):
@@ -65,7 +67,7 @@ def test_a_vector_does_not_depend_on_its_neighbours(backbone):
 
 def test_a_vector_does_not_depend_on_the_batch_size(located, backbone):
     single = Dinov2(located, side=56)
-    single.batch = 1
+    assert single.batch == 1
     for a, b in zip(ask_all(backbone, PHOTOS), ask_all(single, PHOTOS), strict=True):
         assert np.allclose(a, b, atol=1e-6)
 
@@ -151,3 +153,21 @@ def test_weights_of_another_network_are_refused(tmp_path):
         Dinov2(stamped(tmp_path / "c", "dinov2-base", pointer), side=56)
     with pytest.raises(DamagedWeights, match="dinov2-base"):
         Dinov2(stamped(tmp_path / "d", "dinov2-base", lambda folder: None), side=56)
+
+
+def test_a_sliver_does_not_become_a_gigantic_image(backbone):
+    frame = data.astronaut()
+    mask = np.zeros(frame.shape[:2], bool)
+    mask[100:103] = True
+    (found,) = ask_all(backbone, [(frame, (region(1, "wire", mask),))], "*")
+    assert np.isfinite(found[1][1]).all()
+
+
+def test_a_padded_ask_for_regions_is_answered_once(backbone, monkeypatch):
+    frame, regions, _ = scene()
+    ask = Ask("embed", (0,), "person")
+    calls = []
+    monkeypatch.setattr(
+        backbone, "_regions", lambda *arguments: calls.append(1) or {"made": len(calls)}
+    )
+    assert backbone.compute([ask] * 4, [((frame, regions),)] * 4) == [{"made": 1}] * 4

@@ -17,13 +17,8 @@ from scene_worker_truth import true_depth, true_pose
 from scipy.spatial.transform import Rotation
 
 from worldenv.camera import CameraPath
-from worldenv.evaluators.backbones.external import (
-    ExternalFailed,
-    OfStretch,
-    Program,
-    Stretches,
-    checked,
-)
+from worldenv.evaluators.backbones.external import OfStretch, Stretches, checked
+from worldenv.evaluators.backbones.programs import ExternalFailed, Program
 from worldenv.evaluators.backbones.stretches import Layout, depth_ratio, join
 from worldenv.evaluators.engine import Engine
 from worldenv.evaluators.plan import Ask, Context, Measurement, Outcome, Slot, pixels

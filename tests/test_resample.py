@@ -66,3 +66,13 @@ def test_the_longest_side_is_bounded_as_by_grounding_dino():
     assert short_side(wide[:, :400], 800, "bilinear", 1333).shape[:2] == (800, 888)
     tall = np.zeros((640, 360, 3), np.uint8)
     assert short_side(tall, 800, "bilinear", 1333).shape[:2] == (1333, 750)
+
+
+def test_the_centre_of_a_long_image_is_what_it_would_be_without_haste():
+    from worldenv.evaluators.backbones.resample import central
+
+    long = np.concatenate([PHOTOS[1][:60]] * 3, axis=1)
+    slow = centre(short_side(long, 120), 120)
+    assert np.abs(central(long, 120).astype(int) - slow).mean() < 1.5
+    frame = PHOTOS[0]
+    assert np.array_equal(central(frame, 90), centre(short_side(frame, 90), 90))

@@ -13,13 +13,8 @@ from skimage import data
 from stamped import stamped
 
 from worldenv.evaluators.backbones.detections import boxed
-from worldenv.evaluators.backbones.sam2 import (
-    Followed,
-    Sam2Follower,
-    Sam2Segmenter,
-    sam2_input,
-    scaled_boxes,
-)
+from worldenv.evaluators.backbones.follow import Followed, Sam2Follower
+from worldenv.evaluators.backbones.sam2 import Sam2Segmenter, sam2_input, scaled_boxes
 from worldenv.evaluators.plan import Ask, Thing, pixels
 
 PHOTO = np.ascontiguousarray(data.astronaut()[:192, :256])

@@ -21,8 +21,6 @@ FILE = "sa_0_4_vit_l_14_linear.pth"
 class Aesthetic:
     """Answers ``aesthetic``, asked as (frame,): the predicted rating over 10, clipped to [0, 1]."""
 
-    batch = 8
-
     def __init__(self, clip: Located, head: Located, device: str = "cpu") -> None:
         """Load both.
 
@@ -38,6 +36,7 @@ class Aesthetic:
         self.revision = f"{clip.revision}+{head.revision}"
         self.checksum = f"{clip.checksum}+{head.checksum}"
         self._clip = Clip(clip, device)
+        self.batch = self._clip.batch
         width = int(self._clip._network.config.projection_dim)
         self._head = load_state(nn.Linear(width, 1), head, FILE)
 

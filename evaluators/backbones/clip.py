@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.evaluators.backbones.crops import crop, normalised
+from worldenv.evaluators.backbones.inference import batch_of
 from worldenv.evaluators.backbones.pretrained import (
     in_batches,
     load_pretrained,
@@ -16,7 +17,7 @@ from worldenv.evaluators.backbones.pretrained import (
     unit,
 )
 from worldenv.evaluators.backbones.regions import Region
-from worldenv.evaluators.backbones.resample import CLIP_DEVIATION, CLIP_MEAN, centre, short_side
+from worldenv.evaluators.backbones.resample import CLIP_DEVIATION, CLIP_MEAN, central
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
@@ -34,8 +35,6 @@ class Clip:
     tokens are cut off at the end.
     """
 
-    batch = 8
-
     def __init__(self, located: Located, device: str = "cpu") -> None:
         """Load it.
 
@@ -49,6 +48,7 @@ class Clip:
         self.name = located.id
         self.revision = located.revision
         self.checksum = located.checksum
+        self.batch = batch_of(device, 8)
         self._device = device
         self._network = load_pretrained("CLIPModel", located, device)
         config = self._network.config
@@ -72,12 +72,15 @@ class Clip:
         vectors = in_batches([inputs[k][0] for k in whole], self.batch, self.images)
         for k, vector in zip(whole, vectors, strict=True):
             out[k] = vector
+        # A padded batch asks the last again.
+        made: dict[Ask, Any] = {}
         for k, ask in enumerate(asks):
-            if isinstance(ask.subject, str):
-                if ask.subject:
-                    out[k] = float(inputs[k][0] @ self.words(ask.subject))
-            else:
-                out[k] = self._regions(*inputs[k][0])
+            if not isinstance(ask.subject, str):
+                if ask not in made:
+                    made[ask] = self._regions(*inputs[k][0])
+                out[k] = made[ask]
+            elif ask.subject:
+                out[k] = float(inputs[k][0] @ self.words(ask.subject))
         return out
 
     def _regions(self, frame: Image, regions: Sequence[Region]) -> dict[int, float]:
@@ -94,7 +97,7 @@ class Clip:
         """Return unit vectors (n, d) of RGB images."""
         import torch
 
-        squares = [centre(short_side(image, self._side), self._side) for image in images]
+        squares = [central(image, self._side) for image in images]
         values = normalised(squares, CLIP_MEAN, CLIP_DEVIATION)
         with torch.inference_mode():
             out = self._network.get_image_features(
@@ -126,11 +129,10 @@ class Clip:
 class ClipPair:
     """Answers ``text`` as the papers do: things by CLIP (R2M-Bench), words by OpenCLIP (MBench)."""
 
-    batch = 8
-
     def __init__(self, things: Located, prompts: Located, device: str = "cpu") -> None:
         """Load both; see Clip."""
         self._things, self._prompts = Clip(things, device), Clip(prompts, device)
+        self.batch = self._things.batch
         self.name = f"{things.id}+{prompts.id}"
         self.revision = f"{things.revision}+{prompts.revision}"
         self.checksum = f"{things.checksum}+{prompts.checksum}"

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from worldenv.evaluators.backbones.crops import crop, normalised
 from worldenv.evaluators.backbones.detections import noun_of
+from worldenv.evaluators.backbones.inference import batch_of
 from worldenv.evaluators.backbones.pretrained import in_batches, load_pretrained, unit
 from worldenv.evaluators.backbones.regions import Region
 from worldenv.evaluators.backbones.resample import (
     IMAGENET_DEVIATION,
     IMAGENET_MEAN,
-    centre,
-    short_side,
+    central,
 )
 from worldenv.evaluators.backbones.truth import ANYTHING
 from worldenv.evaluators.constants import constant
@@ -35,8 +35,6 @@ class Dinov2:
     mask, lie uncut on a square of their own mean colour.
     """
 
-    batch = 4
-
     def __init__(self, located: Located, device: str = "cpu", side: int = 518) -> None:
         """Load it.
 
@@ -51,6 +49,7 @@ class Dinov2:
         self.name = f"{located.id}-{side}"
         self.revision = located.revision
         self.checksum = located.checksum
+        self.batch = batch_of(device, 8)
         self._side = side
         self._device = device
         self._network = load_pretrained("Dinov2Model", located, device)
@@ -65,13 +64,17 @@ class Dinov2:
         """Embed the frames in one batch, then the regions of each ask by themselves."""
         out: list[Any] = [None] * len(asks)
         whole = [k for k, ask in enumerate(asks) if not ask.subject]
-        images = [short_side(inputs[k][0], self._side) for k in whole]
-        for k, vector in zip(whole, self._embed(images), strict=True):
+        for k, vector in zip(whole, self._embed([inputs[k][0] for k in whole]), strict=True):
             out[k] = vector
+        # A padded batch asks the last again.
+        made: dict[Ask, Any] = {}
         for k, ask in enumerate(asks):
             if ask.subject:
-                frame, regions = inputs[k][0]
-                out[k] = self._regions(frame, regions, white=noun_of(ask.subject) == ANYTHING)
+                if ask not in made:
+                    frame, regions = inputs[k][0]
+                    white = noun_of(ask.subject) == ANYTHING
+                    made[ask] = self._regions(frame, regions, white)
+                out[k] = made[ask]
         return out
 
     def _regions(
@@ -80,10 +83,7 @@ class Dinov2:
         least = constant("worldmembench.min_area")
         kept = [r for r in regions if r.area >= least]
         images = [
-            short_side(crop(frame, r.mask, "white"), self._side)
-            if white
-            else short_side(on_its_mean(frame, r.mask), self._side)
-            for r in kept
+            crop(frame, r.mask, "white") if white else on_its_mean(frame, r.mask) for r in kept
         ]
         vectors = self._embed(images)
         return {
@@ -97,7 +97,7 @@ class Dinov2:
     def _forward(self, images: list[Image]) -> NDArray[np.float32]:
         import torch
 
-        squares = [centre(image, self._side) for image in images]
+        squares = [central(image, self._side) for image in images]
         values = normalised(squares, IMAGENET_MEAN, IMAGENET_DEVIATION)
         with torch.inference_mode():
             out = self._network(pixel_values=torch.from_numpy(values).to(self._device))

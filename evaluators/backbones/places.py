@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from worldenv.evaluators.backbones.crops import normalised
+from worldenv.evaluators.backbones.inference import batch_of
 from worldenv.evaluators.backbones.pretrained import in_batches, unit
 from worldenv.evaluators.backbones.resample import IMAGENET_DEVIATION, IMAGENET_MEAN, resample
 from worldenv.evaluators.plan import Ask, pixels
@@ -19,8 +20,6 @@ from worldenv.weights import Located
 
 class PlaceNetwork:
     """Answers a role, asked as (frame,), with the unit descriptor of a network."""
-
-    batch = 4
 
     def __init__(self, net: nn.Module, located: Located, side: int, device: str) -> None:
         """Make it.
@@ -34,6 +33,7 @@ class PlaceNetwork:
         self.name = f"{located.id}-{side}"
         self.revision = f"{located.revision}; 1"
         self.checksum = located.checksum
+        self.batch = batch_of(device, 8)
         self._net, self._side, self._device = net, side, device
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:

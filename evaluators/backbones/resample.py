@@ -96,3 +96,15 @@ def centre(image: Image, side: int) -> Image:
     """Return the central square; the image must not be smaller than it."""
     top, left = (image.shape[0] - side) // 2, (image.shape[1] - side) // 2
     return np.ascontiguousarray(image[top : top + side, left : left + side])
+
+
+def central(image: Image, side: int, kernel: Kernel = "bicubic") -> Image:
+    """Return the central square of an image whose shorter side is resized to ``side`` first.
+
+    Of an image that is more than four times as long as wide, the ends go before, not after: a
+    sliver would otherwise become a gigantic image.
+    """
+    longest = 4 * min(image.shape[:2])
+    top, left = (max((extent - longest) // 2, 0) for extent in image.shape[:2])
+    middle = image[top : top + longest, left : left + longest]
+    return centre(short_side(middle, side, kernel), side)
