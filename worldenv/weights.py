@@ -258,8 +258,16 @@ def locate(name: str) -> Located:
 def missing(name: str) -> str:
     """Return what is missing and the command that brings it."""
     chosen, found = table()[name], state(name)
-    how = "not here" if found == "absent" else f"here, but {found}"
-    return f"{chosen.title} is {how}; bring it by: {command(name)}"
+    how = "no weights here" if found == "absent" else f"the weights here are {_HOW[found]}"
+    return f"{chosen.title}: {how}; bring them by: {command(name)}"
+
+
+_HOW = {
+    "outdated": "of another revision",
+    "incomplete": "incomplete",
+    "damaged stamp": "not readable",
+    "here": "good",
+}
 
 
 def command(name: str) -> str:

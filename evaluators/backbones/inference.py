@@ -15,12 +15,12 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-def batch_of(device: str, on_gpu: int) -> int:
+def batch_of(device: str, on_gpu: int, on_cpu: int = 1) -> int:
     """Return the batch size of a device.
 
-    A CPU gains nothing by batches of convolutions, and padding would cost it whole images.
+    A CPU gains little by batches of convolutions, and padding would cost it whole images.
     """
-    return 1 if device == "cpu" else on_gpu
+    return on_cpu if device == "cpu" else on_gpu
 
 
 @contextlib.contextmanager

@@ -122,7 +122,10 @@ class _Store:
     def write(self, maps: Sequence[NDArray[np.float32]]) -> Slot | None:
         """Write contiguous maps, None where there is no room for them."""
         size = sum(part.nbytes for part in maps)
-        self._size = self._size or size
+        if len(self.free) == self._places:
+            # Nothing is in use: frames of another size may take the file.
+            self._size, self._places = size, 0
+            self.free.clear()
         if size != self._size or not (self.free or (self._places + 1) * size <= self._limit):
             return None
         if self._file is None:
