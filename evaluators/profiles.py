@@ -222,6 +222,16 @@ _PAPER: dict[str, Choice] = {
     "quality": Choice("musiq:Musiq", ("musiq-spaq",), _TORCH, "models", _DEVICE),
 }
 
+if os.environ.get("WORLDENV_SAM2") == "package":
+    # The authors' own package needs torchvision, which the port does without.
+    _PAPER["segment"] = Choice(
+        "sam2_package:Sam2Package",
+        ("sam2.1-hiera-large-package",),
+        ("torch", "torchvision", "sam2"),
+        "models",
+        _DEVICE,
+    )
+
 TABLE: dict[str, dict[str, Choice]] = {
     "classic": _CLASSIC,
     "light": _LIGHT,
