@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -44,6 +45,7 @@ class Choice:
         uses: Fields of Setting that the class takes as keywords.
         nouns: The only nouns it can answer for; empty for any.
         options: Further keywords.
+        environment: Environment variable that names the python of a program's own environment.
     """
 
     maker: str
@@ -53,6 +55,7 @@ class Choice:
     uses: tuple[str, ...] = ()
     nouns: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+    environment: str = ""
 
     def lacks(self, setting: Setting) -> str | None:
         """Return what is missing, with the command that brings it; None when nothing is."""
@@ -62,6 +65,13 @@ class Choice:
         for name in self.weights:
             if weights.find(name) is None:
                 return weights.missing(name)
+        if self.environment and not os.environ.get(self.environment):
+            from worldenv.evaluators.backbones.programs import SETUP
+
+            return (
+                f"it runs in its own environment; make one by: {SETUP[self.environment]}, and set "
+                f"{self.environment} to the path of its python"
+            )
         if "K" in self.uses and setting.K is None:
             return "it needs the camera intrinsics K"
         return None
@@ -113,9 +123,123 @@ _LIGHT = {
     "pose": Choice("odometry:OdometryPose", uses=("K",)),
 }
 
-_OPEN: dict[str, Choice] = {}
+_HUB = ("torch", "transformers", "safetensors")
+_DEVICE = ("device",)
 
-_PAPER: dict[str, Choice] = {}
+_SHARED = {
+    "embed": Choice("dinov2:Dinov2", ("dinov2-base",), _HUB, "models", _DEVICE),
+    "place": Choice("boq:Boq", ("boq-dinov2",), _HUB, "models", _DEVICE),
+    "perceptual": Choice("lpips:Lpips", ("lpips-alexnet",), _TORCH, "models", _DEVICE),
+    "detect": Choice(
+        "grounding_dino:GroundingDino", ("grounding-dino-tiny",), _HUB, "models", _DEVICE
+    ),
+    "style": Choice("vgg:VggStyle", ("vgg16",), _TORCH, "models", _DEVICE),
+    "aesthetic": Choice(
+        "aesthetic:Aesthetic",
+        ("clip-vit-large-patch14", "laion-aesthetic"),
+        _HUB,
+        "models",
+        _DEVICE,
+    ),
+}
+"""What open and paper have in common."""
+
+_OPEN: dict[str, Choice] = {
+    **_SHARED,
+    "second_detect": Choice(
+        "owlv2:Owlv2",
+        ("owlv2-base",),
+        _HUB,
+        "models",
+        _DEVICE,
+        options={"threshold": "detect.second"},
+    ),
+    "segment": Choice("sam2:Sam2Segmenter", ("sam2.1-hiera-tiny",), _HUB, "models", _DEVICE),
+    "follow": Choice("follow:Sam2Follower", ("sam2.1-hiera-tiny",), _HUB, "models", _DEVICE),
+    "faces": Choice("blazeface:BlazeFace", ("blazeface",), _LITE, "light"),
+    "identity": Choice("dlib_face:DlibFace", ("dlib-face",), ("dlib", *_LITE), "light"),
+    "match": Choice("lightglue:SizedXFeat", ("xfeat",), _TORCH, "models", _DEVICE),
+    "matches": Choice("lightglue:LighterGlue", ("xfeat-lighterglue",), _TORCH, "models", _DEVICE),
+    "depth": Choice(
+        "depth_anything:DepthAnything",
+        ("depth-anything-v2-metric-indoor-small",),
+        _HUB,
+        "models",
+        _DEVICE,
+    ),
+    "flow": Choice("local:DisFlow"),
+    "text": Choice("clip:Clip", ("openclip-vit-base-patch32",), _HUB, "models", _DEVICE),
+    "quality": Choice("brisque:Brisque", ("brisque",), ("safetensors",), "models"),
+}
+
+_DA3: dict[str, Any] = {"program": "da3", "length": 32, "overlap": 8, "role": "stretch"}
+# ViPE loads its networks for every stretch, so that they had better be long.
+_VIPE: dict[str, Any] = {"program": "vipe", "length": 96, "overlap": 16, "role": "second_stretch"}
+_PACK = ("insightface-buffalo-l",)
+
+
+def _da3(maker: str, uses: tuple[str, ...], **options: Any) -> Choice:
+    return Choice(
+        f"external:{maker}",
+        ("depth-anything-3-large",),
+        uses=uses,
+        options={**_DA3, **options},
+        environment="WORLDENV_DA3_PYTHON",
+    )
+
+
+_PAPER: dict[str, Choice] = {
+    **_SHARED,
+    "mutualvpr": Choice("mutualvpr:MutualVpr", ("mutualvpr",), _HUB, "models", _DEVICE),
+    "second_detect": Choice(
+        "grounding_dino:GroundingDino",
+        ("grounding-dino-tiny",),
+        _HUB,
+        "models",
+        _DEVICE,
+        options={"threshold": "detect.second"},
+    ),
+    "segment": Choice("sam2:Sam2Segmenter", ("sam2.1-hiera-large",), _HUB, "models", _DEVICE),
+    "follow": Choice("follow:Sam2Follower", ("sam2.1-hiera-large",), _HUB, "models", _DEVICE),
+    "faces": Choice("arcface:Scrfd", _PACK, ("onnxruntime",), "paper", _DEVICE),
+    "identity": Choice("arcface:ArcFace", _PACK, ("onnxruntime",), "paper", _DEVICE),
+    "match": Choice("superpoint:SuperPoint", ("lightglue-superpoint",), _HUB, "models", _DEVICE),
+    "matches": Choice("superpoint:LightGlue", ("lightglue-superpoint",), _HUB, "models", _DEVICE),
+    "stretch": _da3("Stretches", ("device", "frames")),
+    "pose": _da3("OfStretch", ("frames",), part="pose"),
+    "depth": _da3("OfStretch", ("frames",), part="depth"),
+    "second_stretch": Choice(
+        "external:Stretches",
+        uses=("device", "frames"),
+        options=_VIPE,
+        environment="WORLDENV_VIPE_PYTHON",
+    ),
+    "second_pose": Choice(
+        "external:OfStretch",
+        uses=("frames",),
+        options={**_VIPE, "part": "pose"},
+        environment="WORLDENV_VIPE_PYTHON",
+    ),
+    "flow": Choice("raft:Raft", ("raft-large",), _TORCH, "models", _DEVICE),
+    "text": Choice(
+        "clip:ClipPair",
+        ("clip-vit-base-patch32", "openclip-vit-base-patch32"),
+        _HUB,
+        "models",
+        _DEVICE,
+    ),
+    "quality": Choice("musiq:Musiq", ("musiq-spaq",), _TORCH, "models", _DEVICE),
+}
+
+if os.environ.get("WORLDENV_SAM2") == "package":
+    # The authors' own package needs torchvision, which the port does without.
+    _PAPER["segment"] = Choice(
+        "sam2_package:Sam2Package",
+        ("sam2.1-hiera-large-package",),
+        ("torch", "torchvision", "sam2"),
+        "models",
+        _DEVICE,
+    )
 
 TABLE: dict[str, dict[str, Choice]] = {
     "classic": _CLASSIC,
