@@ -168,6 +168,8 @@ _OPEN: dict[str, Choice] = {
         _DEVICE,
     ),
     "flow": Choice("local:DisFlow"),
+    "odometry": Choice("odometry:Odometry", uses=("K",)),
+    "pose": Choice("odometry:OdometryPose", uses=("K",)),
     "text": Choice("clip:Clip", ("openclip-vit-base-patch32",), _HUB, "models", _DEVICE),
     "quality": Choice("brisque:Brisque", ("brisque",), ("safetensors",), "models"),
 }
