@@ -151,7 +151,7 @@ def test_a_reply_that_cannot_be_read_is_asked_for_once_more():
 def test_a_server_without_schemas_is_asked_without():
     script = Script((400, {}, b"response_format"), message(json.dumps(PAIR)))
     with serving(script) as address:
-        found = panel_at(address).decide([pair(), pair(1)])
+        found = panel_at(address, concurrency=1).decide([pair(), pair(1)])
     assert all(isinstance(verdict, Verdict) for verdict in found)
     assert "response_format" not in script.requests[-1]
 
