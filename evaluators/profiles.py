@@ -74,6 +74,8 @@ class Choice:
             )
         if "K" in self.uses and setting.K is None:
             return "it needs the camera intrinsics K"
+        if "frames" in self.uses and not setting.frames:
+            return "it needs to know how many frames the path has"
         return None
 
     def taken(self, setting: Setting) -> dict[str, Any]:

@@ -78,6 +78,13 @@ def test_a_missing_extra_and_a_missing_environment_are_named(monkeypatch):
     assert "pip install 'worldenv[paper]'" in TABLE["paper"]["identity"].lacks(Setting())
 
 
+def test_a_path_of_unknown_length_cannot_be_cut_into_stretches(monkeypatch):
+    monkeypatch.setenv("WORLDENV_VIPE_PYTHON", "python")
+    choice = TABLE["paper"]["second_pose"]
+    assert "how many frames" in choice.lacks(Setting(frames=0))
+    assert choice.lacks(Setting(frames=9)) is None
+
+
 SAVED = {
     "dinov2-base": tiny_networks.dinov2,
     "grounding-dino-tiny": tiny_networks.grounding_dino,

@@ -216,6 +216,7 @@ class Stand:
         )
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_over_ten_thousand_frames(located):
     """One window of 10,000 frames, the network itself played by something as light as the rest."""
     follower = Sam2Follower(located)
