@@ -132,7 +132,7 @@ def fetch(
                     say(f"{name}: {problems[0]}; it is fetched anew.")
                     (folder / name / weights.STAMP).unlink(missing_ok=True)
             chosen = plan(request)
-            if chosen.disk + _SPARE > chosen.free:
+            if chosen.bring and chosen.disk + _SPARE > chosen.free:
                 raise FetchFailed(
                     f"{folder} has {chosen.free / 1e6:,.0f} MB free and this needs "
                     f"{(chosen.disk + _SPARE) / 1e6:,.0f} MB; make room, or set {weights.FOLDER}."
