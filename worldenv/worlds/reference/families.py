@@ -19,6 +19,7 @@ FAMILIES = {
     "interior": "worldenv.worlds.reference.interior",
     "park": "worldenv.worlds.reference.park",
     "plain": "worldenv.worlds.reference.plain",
+    "workshop": "worldenv.worlds.reference.workshop",
 }
 
 
