@@ -39,12 +39,15 @@ class Agreement(NamedTuple):
         better: Another reading of the poses that fits much better, in words; None when none does.
         better_value: Its cosine.
         repeated: Frames that equal the frame before them although the poses move.
+        late: Frames by which the video seems to follow (or, below 0, lead) its poses, where that
+            fits a little better; None where it does not.
     """
 
     value: float | None
     better: str | None = None
     better_value: float | None = None
     repeated: int = 0
+    late: int | None = None
 
 
 class MotionMeter:
@@ -211,54 +214,50 @@ def compare(
     stated = fit(path.poses)
     if stated is None:
         return Agreement(None, repeated=repeated)
-    best: tuple[float, str] | None = None
-    for words, read in _readings(path.poses):
-        value = fit(read())
-        if value is not None and (best is None or value > best[0]):
-            best = (value, words)
-    if best is not None and best[0] >= 0.8 and best[0] >= stated + 0.4:
-        return Agreement(stated, best[1], best[0], repeated)
-    late = _offset(measured, path, meter.stride, lens, size, stated)
-    if late is not None:
-        return Agreement(stated, late[0], late[1], repeated)
-    return Agreement(stated, repeated=repeated)
+    fits = [(fit(read()), words) for words, read in _readings(path.poses)]
+    known = [(value, words) for value, words in fits if value is not None]
+    best = max((value for value, _ in known), default=-1.0)
+    if best >= _FITS and best >= stated + 0.4:
+        # On walks of one axis several readings fit alike: none of them is left out.
+        words = " or ".join(words for value, words in known if value >= best - 0.02)
+        return Agreement(stated, words, best, repeated)
+    late, gain, value = _offset(measured, path, meter.stride, lens, size)
+    if abs(late) >= _SURE_OFFSET and value >= _FITS and gain >= 0.1:
+        word = "after" if late > 0 else "before"
+        words = f"the video about {abs(late)} frames {word} the poses"
+        return Agreement(stated, words, value, repeated, late)
+    slight = late if late and value >= 0.9 and gain >= 0.01 else None
+    return Agreement(stated, repeated=repeated, late=slight)
+
+
+# Cosine from which another reading explains a video.
+_FITS = 0.8
+# Frames from which an offset is refused; a model may follow its camera a few frames late.
+_SURE_OFFSET = 4
 
 
 def _offset(
-    measured: Floats,
-    path: CameraPath,
-    stride: int,
-    K: Floats,
-    size: tuple[int, int],
-    stated: float,
-) -> tuple[str, float] | None:
-    """Return by how many frames the video is late or early, where that fits clearly better."""
+    measured: Floats, path: CameraPath, stride: int, K: Floats, size: tuple[int, int]
+) -> tuple[int, float, float]:
+    """Return by how many frames the video is late, what that gains, and the cosine it gives."""
     predicted = [predict(path.poses, stride, K, size, depth) for depth in _DEPTHS]
     n = len(measured)
     most = min(_MOST_SHIFT // stride, n // 4)
-    best: tuple[float, int] | None = None
-    for shift in range(-most, most + 1):
+
+    def fit(shift: int) -> float:
         cut = abs(shift)
-        values = []
-        for rows in predicted:
-            a, b = measured, rows
-            a, b = (a[cut:], b[: n - cut]) if shift >= 0 else (a[: n - cut], b[cut:])
-            value = _timing(a, b)
-            if value is not None:
-                values.append(value)
-        if values and (best is None or max(values) > best[0] + 1e-9):
-            best = (max(values), shift)
-    level = max(
-        (v for v in (_timing(measured, rows) for rows in predicted) if v is not None),
-        default=None,
-    )
-    if best is None or level is None or abs(best[1]) * stride < 4:
-        return None
-    if best[0] < 0.8 or best[0] < level + 0.1:
-        return None
-    frames = abs(best[1]) * stride
-    word = "after" if best[1] > 0 else "before"
-    return f"the video about {frames} frames {word} the poses", best[0]
+        values = [
+            _timing(measured[cut:], rows[: n - cut])
+            if shift >= 0
+            else _timing(measured[: n - cut], rows[cut:])
+            for rows in predicted
+        ]
+        return max((value for value in values if value is not None), default=-1.0)
+
+    found = {shift: fit(shift) for shift in range(-most, most + 1)}
+    # The least of equals.
+    best = min(found, key=lambda shift: (-round(found[shift], 9), abs(shift)))
+    return best * stride, found[best] - found[0], found[best]
 
 
 def _timing(measured: Floats, predicted: Floats) -> float | None:

@@ -452,7 +452,6 @@ class Engine:
         if broken is not None and not measurement.partial:
             self._settle(index, self._same(index, broken.status, broken.message), final_at)
             return
-        features = {a: v for a, v in features.items() if not isinstance(v, Failure)}
         self._settle(index, self._compute(index, features), final_at)
 
     def _compute(self, index: int, features: Features) -> Sequence[Outcome]:
@@ -474,7 +473,6 @@ class Engine:
                 for ask in set(measurement.asks)
                 if ask in self._nodes and self._nodes[ask].answer is not _MISSING
             }
-            found = {a: v for a, v in found.items() if not isinstance(v, Failure)}
             self._settle(index, self._compute(index, found), self._t)
             return
         last = max(measurement.frames)

@@ -107,8 +107,9 @@ class Measurement:
         slots: The Scores it fills.
         asks: What it needs; it is computed when the last of them is answered.
         compute: Answers -> one Outcome a slot.
-        partial: Whether it is computed from what there is when the rollout ends early; otherwise
-            its slots are then ``unavailable``.
+        partial: Whether it is computed from what there is when the rollout ends early or some
+            answers failed: asks that came too late are then missing from the features, and failed
+            ones hold their Failure. Otherwise its slots take the status of what is missing.
     """
 
     benchmark: str

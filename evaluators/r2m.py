@@ -21,7 +21,17 @@ from worldenv.evaluators.pairs import (
     short_count,
     short_pairs,
 )
-from worldenv.evaluators.plan import Ask, Context, Features, Measurement, Outcome, Slot, refused
+from worldenv.evaluators.plan import (
+    Ask,
+    Context,
+    Failure,
+    Features,
+    Measurement,
+    Outcome,
+    Slot,
+    refused,
+)
+from worldenv.evaluators.r2m_details import failed_pairs, judged_pairs, matched_objects
 from worldenv.evaluators.r2m_ratios import (
     FAMILIES,
     METRICS,
@@ -105,6 +115,12 @@ def _measure(
     about: dict[str, Any],
 ) -> Measurement:
     ask, roles = _ASKS[metric]
+    thin = None
+    if metric == "state" and context.lacks("judge") is None:
+        # Truth costs nothing; a judge is asked for a spread of each set.
+        thin = getattr(context.profile.backbone("judge"), "pairs", None)
+    if thin is not None:
+        pairs, groups = thinned(pairs, thin), None
     n = len(pairs["raw"])
     slots = tuple(Slot(metric, variant, n_expected=n) for variant in VARIANTS)
     missing = context.lacks(*roles, noun=ANYTHING if metric in FAMILIES["object"] else "")
@@ -121,12 +137,8 @@ def _measure(
         if by_text:
             extra["backbone"] = context.profile.backbone("text").name
 
-    if metric == "state":
-        most = getattr(context.profile.backbone("judge"), "pairs", None)
-        if most is not None:
-            # Truth costs nothing; a judge is asked for a spread of each set.
-            pairs, groups = thinned(pairs, most), None
-            extra["judged"] = {name: len(group) for name, group in pairs.items()}
+    if thin is not None:
+        extra["judged"] = {name: len(group) for name, group in pairs.items()}
 
     def compute(features: Features) -> list[Outcome]:
         return _rows(metric, ask, pairs, groups, extra, features)
@@ -150,14 +162,21 @@ def _rows(
             answer = answer.match_ratio if matches else answer.inlier_ratio
         elif isinstance(answer, ObjectScores):
             answer = answer.app_persist if metric == "app_persist" else answer.sem_persist
+        elif isinstance(answer, Failure):
+            return None
         return None if answer is None else (-1.0 if metric == "lpips" else 1.0) * float(answer)
 
     found = {name: [v for v in map(value, group) if v is not None] for name, group in pairs.items()}
     n = len(found["raw"])
+    failed = failed_pairs(ask, pairs, features)
+    about = {**about, **failed}
     empty = [name for name in ("raw", "base", "short") if not found[name]]
     if empty:
         reason = f"no {' and no '.join(empty)} pair was observed"
-        return [Outcome(status="not_applicable", detail={**about, "reason": reason})] * 6
+        if failed:
+            reason = f"{failed['failed']} of {failed['asked']} pairs failed: {failed['failure']}"
+        missing: Status = failed.get("failed_as", "not_applicable")
+        return [Outcome(status=missing, detail={**about, "reason": reason})] * 6
     means = {name: _mean(values) for name, values in found.items()}
     detail = {**about, "counts": {name: len(values) for name, values in found.items()}}
     if groups is not None:
@@ -178,29 +197,11 @@ def _rows(
     outcomes = []
     for name in ("raw", "base", "short"):
         traced = {f"{i}-{j}": value((i, j)) for i, j in pairs[name]}
-        own = {**detail, "pairs": traced, **_matched(metric, ask, pairs[name], features)}
+        own = {**detail, "pairs": traced, **matched_objects(metric, ask, pairs[name], features)}
+        own |= judged_pairs(ask, pairs[name], features)
         outcomes.append(Outcome(means[name], len(found[name]), "ok", own))
     outcomes += [Outcome(mg, n, "ok", detail), Outcome(dr, n, "ok", detail)]
     return [*outcomes, Outcome(nmr, n, status, detail)]
-
-
-def _matched(
-    metric: str,
-    ask: Callable[[int, int], Ask],
-    pairs: Sequence[tuple[int, int]],
-    features: Features,
-) -> dict[str, Any]:
-    """Return what the objects that were found again score, Eqs. 15 and 16, and their number."""
-    answers = [features.get(ask(*pair)) for pair in pairs]
-    objects = [answer for answer in answers if isinstance(answer, ObjectScores)]
-    if not objects:
-        return {}
-    looks = metric == "app_persist"
-    return {
-        "matched_only": float(np.mean([o.appearance if looks else o.semantic for o in objects])),
-        "anchors": sum(o.anchors for o in objects),
-        "matched": sum(o.matched for o in objects),
-    }
 
 
 def _mean(values: Sequence[float]) -> float:

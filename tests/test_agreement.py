@@ -105,6 +105,37 @@ def test_an_offset_is_counted(turning, late):
     assert f"about {abs(late)} frames {word}" in found.better
 
 
+@pytest.mark.parametrize("late", [2, -3])
+def test_a_few_frames_of_delay_are_said_and_not_refused(turning, tmp_path, late):
+    shown = np.roll(turning, late, axis=0)
+    if late > 0:
+        shown[:late] = turning[0]
+    else:
+        shown[late:] = turning[-1]
+    found = compared(shown, TURN)
+    assert found.better is None and found.late == late
+    lines = []
+    video = write(tmp_path / "walk.mkv", shown)
+    offline.read_video(video, TURN, K, None, None, notify=lines.append)
+    word = "after" if late > 0 else "before"
+    assert len(lines) == 1 and f"about {abs(late)} frames {word}" in lines[0]
+
+
+def test_readings_that_fit_alike_are_all_named():
+    path = worldmembench.lrlr(hold=6, leg=12).path()
+    frames = np.stack([render(pose) for pose in path.poses])
+    found = compared(frames, Convention(axes="opengl").path(path.poses, 16))
+    assert "inverse" in found.better and "opengl" in found.better
+
+
+def test_intrinsics_of_another_shape_are_said(turning, tmp_path):
+    other = np.array([[969.77, 0, 960], [0, 969.77, 540], [0, 0, 1]])
+    lines = []
+    video = write(tmp_path / "walk.mkv", turning)
+    offline.read_video(video, TURN, other, None, None, notify=lines.append)
+    assert any("K" in line for line in lines)
+
+
 def test_a_frozen_or_a_wild_video_is_no_disagreement(turning):
     frozen = compared(np.repeat(turning[:1], len(TURN), axis=0), TURN)
     assert frozen.value is None and frozen.better is None and frozen.repeated > 60

@@ -27,6 +27,8 @@ SHELL = {
     "schedule",
     "stage",
     "store",
+    "suite_import",
+    "trees",
 }
 UPPER = {"wrappers", "policies", "evaluators"}
 CORE_FILES = sorted(

@@ -172,6 +172,73 @@ def test_requests_go_out_together_within_the_limit_and_the_budget_holds():
     assert 1 < script.most <= 3
 
 
+def test_every_try_counts_against_the_budget():
+    script = Script((429, {}, b""))
+    with serving(script) as address:
+        (found,) = panel_at(address, budget=3, tries=6).decide([pair()])
+    assert len(script.requests) == 3 and "budget" in str(found)
+
+
+def test_two_judges_of_one_model_are_two():
+    high, low = (Script(message(json.dumps({**PAIR, "score": s}))) for s in (5, 1))
+    with serving(high) as a, serving(low) as b:
+        judges = [{"address": a, "model": "m"}, {"address": b, "model": "m"}]
+        settings = JudgeSettings.model_validate({"judge": judges})
+        (verdict,) = Panel(settings).decide([pair()])
+        (again,) = Panel(settings).decide([pair()])
+    assert verdict.score == again.score == 3 and verdict.agreement == 0
+    assert len(high.requests) == len(low.requests) == 1
+
+
+def test_replies_can_be_kept_from_the_cache():
+    script = Script(message(json.dumps(PAIR)))
+    with serving(script) as address:
+        for _ in range(2):
+            panel_at(address, cache=False).decide([pair()])
+    assert len(script.requests) == 2
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nX: "])
+def test_a_server_that_drips_is_given_up(head):
+    import socket
+    import threading
+    import time
+
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def drip():
+        client, _ = listener.accept()
+        with client:
+            client.sendall(head)
+            for _ in range(200):
+                try:
+                    client.sendall(b"a")
+                except OSError:
+                    return
+                time.sleep(0.05)
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    began = time.monotonic()
+    address = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+    (found,) = panel_at(address, timeout=0.5, tries=1).decide([pair()])
+    assert isinstance(found, endpoint.NoReply) and time.monotonic() - began < 5
+    thread.join()
+    listener.close()
+
+
+def test_deeply_nested_replies_are_refused_at_once():
+    for text in ('{"a":' * 100_000, "{" * 500_000):
+        with pytest.raises(prompts.UnusableReply):
+            prompts.read_reply(Pair(), text)
+
+
+@pytest.mark.parametrize("score", [True, "4.5", None, [4]])
+def test_a_score_is_a_number(score):
+    with pytest.raises(prompts.UnusableReply, match="score"):
+        prompts.read_reply(Pair(), json.dumps({**PAIR, "score": score}))
+
+
 def test_repeats_are_settled_by_the_median_with_their_agreement():
     scores = [5, 4, 1, 4, 4]
     script = Script(*(message(json.dumps({**PAIR, "score": s})) for s in scores))
@@ -261,6 +328,15 @@ def test_images_are_made_no_larger_than_asked():
         ({"WORLDENV_JUDGE": "http://me:pw@x/v1", "WORLDENV_JUDGE_MODEL": "m"}, "password"),
         ({"WORLDENV_JUDGE": "nowhere.toml"}, "neither"),
         ({"WORLDENV_JUDGE": "files:"}, "folder"),
+        ({"WORLDENV_JUDGE": "http://x:99999/v1", "WORLDENV_JUDGE_MODEL": "m"}, "[Pp]ort"),
+        (
+            {
+                "WORLDENV_JUDGE": "http://x/v1",
+                "WORLDENV_JUDGE_MODEL": "m",
+                "WORLDENV_JUDGE_KEY": "a\nb",
+            },
+            "key",
+        ),
     ],
 )
 def test_wrong_settings_are_one_typed_line(environment, says, monkeypatch):
@@ -284,6 +360,11 @@ def test_a_file_lists_judges(tmp_path, monkeypatch):
     file.write_text("repeats = 0\n[[judge]]\naddress = 'http://a/v1'\nmodel = 'm'\n")
     with pytest.raises(InvalidJudge, match="repeats"):
         judge_settings()
+    one = "[[judge]]\naddress = 'http://a/v1'\nmodel = 'm'\n"
+    for wrong in ("timeout = inf\n" + one, one + one):
+        file.write_text(wrong)
+        with pytest.raises(InvalidJudge, match=r"timeout|twice"):
+            judge_settings()
     file.write_text("rounds = 2\n")
     with pytest.raises(InvalidJudge):
         judge_settings()
@@ -383,6 +464,46 @@ def test_r2m_state_asks_for_a_spread_of_pairs(monkeypatch):
     assert rows["raw"].n_valid == 10 and 20 < len(script.requests) <= 30
 
 
+@pytest.mark.parametrize(
+    ("answer", "status", "says"),
+    [
+        ((401, {}, b"no key"), "error", "401"),
+        (message(None, refusal="no"), "error", "refused"),
+        (message("perhaps"), "error", "no JSON"),
+    ],
+)
+def test_r2m_state_says_why_no_pair_could_be_judged(monkeypatch, answer, status, says):
+    path = load_script("r2m:out_and_back(leg=40)").path()
+    script = Script(answer)
+    with serving(script) as address:
+        summary = scored(script, address, monkeypatch, benchmark="r2m", path=path)
+    rows = [s for s in summary.scores if s.metric == "state"]
+    assert rows and all(s.status == status and says in s.detail["reason"] for s in rows)
+
+
+def test_r2m_state_counts_the_pairs_that_failed(monkeypatch):
+    def reply(request):
+        return (401, {}, b"") if len(script.requests) == 2 else message(json.dumps(PAIR))
+
+    path = load_script("r2m:out_and_back(leg=40)").path()
+    script = Script(reply)
+    with serving(script) as address:
+        summary = scored(script, address, monkeypatch, benchmark="r2m", path=path)
+    row = next(s for s in summary.scores if s.metric == "state" and s.variant == "raw")
+    assert row.status == "ok" and row.detail["failed"] == 1 and "401" in row.detail["failure"]
+    assert row.n_expected == 10 and row.detail["agreement"] == 1
+    assert all(reply[0]["judge"] == "seer" for reply in row.detail["replies"].values())
+
+
+def test_questions_that_wait_as_files_are_unavailable_and_say_where(monkeypatch, tmp_path):
+    path = load_script("r2m:out_and_back(leg=40)").path()
+    desk = tmp_path / "desk"
+    summary = scored(None, f"files:{desk}", monkeypatch, benchmark="r2m", path=path)
+    row = next(s for s in summary.scores if s.metric == "state")
+    assert row.status == "unavailable" and str(desk) in row.detail["reason"]
+    assert list((desk / "questions").glob("*.json"))
+
+
 def test_without_a_judge_the_reason_says_how_to_name_one():
     path = load_script("r2m:out_and_back").path()
     engine = build_engine(path, benchmarks=["r2m"], profile="classic")
@@ -449,6 +570,15 @@ def test_questions_that_cannot_tell_are_named(change, says):
     assert any(says in fault for fault in proposals.faults(found))
     with pytest.raises(proposals.InvalidQuestions, match=says):
         proposals.freeze(found)
+
+
+def test_nobody_is_asked_for_questions_that_cannot_be_kept(tmp_path):
+    settings = JudgeSettings(judge=(Judge(address="http://127.0.0.1:9/v1", model="m"),))
+    for event in ("", "x" * 1001):
+        with pytest.raises(proposals.InvalidQuestions, match="3 to 1000"):
+            proposals.propose(event, IMAGE, settings)
+    with pytest.raises(proposals.InvalidQuestions, match="no folder"):
+        proposals.check_place(tmp_path / "nowhere" / "q.json")
 
 
 def test_questions_are_tried_on_a_video_that_is_right():

@@ -13,6 +13,7 @@ from worldenv.camera import CameraPath
 from worldenv.case import load_case, load_script, load_suite
 from worldenv.offline_tree import score_all
 from worldenv.policies import r2m, worldmembench
+from worldenv.suite_tables import read_table
 from worldenv.video import VideoWriter
 from worldenv.world import UnknownName, Unsupported
 
@@ -148,6 +149,30 @@ def test_scripts_of_suites_stay_inside(name):
         load_script(name)
 
 
+def test_pictures_of_one_name_in_two_folders_stay_two(release):
+    for folder, seed in (("a", 20), ("b", 21)):
+        picture(release / folder / "0001.png", seed)
+    rows = [
+        {"image": f"{f}/0001.png", "prompt": "a room", "pose_json_path": "poses/loop.json"}
+        for f in ("a", "b")
+    ]
+    (release / "more.json").write_text(json.dumps(rows))
+    suites.save(suite_import.read_r2m(release, "two"))
+    cases = [c for c in load_suite("two").cases.values() if c.prompt == "a room"]
+    assert len(cases) == 2
+    first, second = (case.start().image for case in cases)
+    assert not np.array_equal(first, second)
+
+
+def test_a_case_with_two_cameras_is_refused(release):
+    file = release / "poses" / "loop.json"
+    data = json.loads(file.read_text())
+    other = [[500.0, 0, 960], [0, 500.0, 540], [0, 0, 1]]
+    file.write_text(json.dumps({k: {**v, "K": other} for k, v in data.items()}))
+    with pytest.raises(suites.InvalidSuite, match="different K"):
+        suite_import.read_r2m(release, "r2m-bench")
+
+
 MAPPING = {
     "benchmark": "worldmembench",
     "table": "cases.csv",
@@ -228,6 +253,63 @@ def test_wrong_mappings_are_one_line(mapped, change, says):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("answer", ["Y", "correct", "ja", "", "2"])
+def test_an_answer_that_is_neither_yes_nor_no_is_refused(mapped, answer):
+    text = (mapped / "cases.csv").read_text()
+    (mapped / "cases.csv").write_text(text.replace('""yes""', f'""{answer}""', 1))
+    with pytest.raises(suites.InvalidSuite, match=r"the answer|8 questions and 7"):
+        suite_import.read_mapped(mapped, "wmb", MAPPING)
+
+
+def test_frozen_questions_come_in_by_their_file(mapped):
+    from worldenv.evaluators.judging import proposals
+
+    rows = [
+        {"aspect": aspect, "question": f"Is it {n} ({aspect})?", "answer": answer}
+        for aspect in proposals.ASPECTS
+        for n, answer in (("so", "yes"), ("not so", "no"))
+    ]
+    found = proposals.QuestionSet(event="it melts", questions=rows)
+    proposals.save_questions(found, mapped / "q.json")
+    case = {**MAPPING["case"], "questions_file": "q.json"}
+    with pytest.raises(suites.InvalidSuite, match="not frozen"):
+        suite_import.read_mapped(mapped, "wmb", {**MAPPING, "case": case})
+    (mapped / "q.json").unlink()
+    proposals.save_questions(proposals.freeze(found), mapped / "q.json")
+    draft = suite_import.read_mapped(mapped, "wmb", {**MAPPING, "case": case})
+    event = draft.cases["wmb/dynamic/c2"].event
+    assert event.questions == found.texts and event.answers == (True, False) * 4
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "says"),
+    [
+        ("t.csv", "a,b\n1,\xe9\n".encode("latin-1"), "cannot be read"),
+        ("t.csv", b"a,b\n1,2,3\n", "more cells"),
+        ("t.csv", b"a,b\n1," + b"x" * 200_000 + b"\n", "cannot be read"),
+        ("t.jsonl", b"\xff\xfe", "cannot be read"),
+        ("t.json", b"{", "no JSON"),
+    ],
+)
+def test_tables_that_cannot_be_read_are_one_line(tmp_path, name, data, says):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(suites.InvalidSuite, match=says) as caught:
+        list(read_table(tmp_path, name))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["../t.csv", "/etc/hosts"])
+def test_tables_lie_in_the_folder(tmp_path, name):
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(suites.InvalidSuite, match="must lie"):
+        list(read_table(tmp_path, name))
+
+
+def test_the_mark_of_spreadsheets_is_no_part_of_a_column(tmp_path):
+    (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfcat,b\n1,2\n")
+    assert list(read_table(tmp_path, "t.csv")) == [{"cat": "1", "b": "2"}]
+
+
 @pytest.mark.parametrize("name", trees.MAPPINGS)
 def test_mappings_that_come_with_it_are_whole_and_say_that_they_assume(name):
     mapping = trees.load_mapping(name)
@@ -296,6 +378,35 @@ def test_tasks_and_lists_are_scored(tmp_path):
     listed.write_text(json.dumps([{**row, "angle": 3}]))
     with pytest.raises(UnknownName, match="angle"):
         trees.find_listed(listed)
+
+
+def test_videos_of_one_name_are_kept_apart_and_those_of_one_item_refused(mapped, tmp_path):
+    path = r2m.out_and_back(leg=12).path()
+    poses = tmp_path / "poses.json"
+    rows = {str(i): {"extrinsic": p.tolist(), "K": K} for i, p in enumerate(path.poses)}
+    poses.write_text(json.dumps(rows))
+    for folder, seed in (("rot", 1), ("tr", 2)):
+        walk(tmp_path / folder / "HY" / "1.mkv", len(path), seed=seed)
+    tasks = [f"HY|{tmp_path / f / 'HY'}|{poses}" for f in ("rot", "tr")]
+    found = trees.find_tasks(tasks)
+    results = score_all(found.walked, out=tmp_path / "run", benchmarks=["r2m"])["HY"]
+    assert results.made == 2 and len({row.case for row in results.scores}) == 2
+    again = score_all(found.walked, out=tmp_path / "run", benchmarks=["r2m"])["HY"]
+    assert again.made == 0 and again.scores == results.scores
+    suites.save(suite_import.read_mapped(mapped, "wmb", MAPPING))
+    suite = load_suite("wmb")
+    n = len(load_script(SHORT).path())
+    for name in ("x", "y"):
+        walk(tmp_path / "data" / name / "object" / "m" / "lr" / "c1" / "video.mkv", n)
+    tree = {**MAPPING, "tree": {**MAPPING["tree"], "pattern": "{x}/" + MAPPING["tree"]["pattern"]}}
+    tree["tree"]["pattern"] = tree["tree"]["pattern"].replace("{category}", "object")
+    tree["tree"]["case"] = "object/{name}"
+    found = trees.find_tree(tmp_path / "data", tree, suite)
+    with pytest.raises(Unsupported, match="both of wmb/object/c1"):
+        score_all(found.walked, out=tmp_path / "run2", suite=suite)
+    del tree["tree"]["case"]
+    with pytest.raises(suites.InvalidSuite, match="no template"):
+        trees.find_tree(tmp_path / "data", tree, suite)
 
 
 def test_a_path_of_a_suite_is_a_plan_only(release):

@@ -67,6 +67,8 @@ def propose_questions(
     settings = judge_settings()
     if settings is None:
         raise WorldEnvError(f"There is no judge to propose questions; give --judge or {VARIABLE}.")
+    # Before a judge is asked, and perhaps paid.
+    proposals.check_place(out)
     found = proposals.propose(event, read_image(str(image)), settings)
     proposals.save_questions(found, out)
     _show(found)

@@ -187,6 +187,7 @@ def tables(results: Results) -> list[Table]:
         mine = [row for row in results.scores if row.benchmark == benchmark]
         if not mine:
             continue
+        lost: dict[str, None] = {}
         cells, missing = [], dict[tuple[str, str], dict[str, None]]()
         for row in mine:
             if row.value is None and row.target is None:
@@ -195,14 +196,29 @@ def tables(results: Results) -> list[Table]:
                 continue
             revisit = None if row.revisit is None else f"R{row.revisit}"
             count = f"{row.n_valid}/{row.n_expected}"
+            if "failed" in row.detail and row.variant in ("", "raw"):
+                some = f"{row.detail['failed']} of {row.detail['asked']} pairs failed"
+                lost.setdefault(f"{row.metric}: {some} ({row.detail['failure']}).")
             cells.append(
-                (row.metric, row.variant, row.target, revisit, row.value, count, row.status, row.id)
+                (
+                    row.metric,
+                    row.variant,
+                    row.target,
+                    revisit,
+                    row.value,
+                    count,
+                    row.status,
+                    row.detail.get("backbone"),
+                    row.id,
+                )
             )
         notes = [
             f"{status}: {', '.join(metrics)} ({reason})."
             for (status, reason), metrics in missing.items()
         ]
-        columns = ("metric", "variant", "target", "revisit", "value", "n", "status", "score id")
+        columns = tuple("metric variant target revisit value n status backbone".split())
+        columns += ("score id",)
+        notes += lost
         found.append(Table(benchmark, columns, tuple(cells), tuple(notes)))
     return found
 
@@ -246,6 +262,9 @@ def read_video(
     meter = MotionMeter(len(path))
     rollout = Rollout.from_video(file, path, K=K, case=case, script=script, on_frame=meter.add)
     found = compare(meter, path, rollout.size, rollout.K)
+    for note in rollout.target.notes:
+        if note not in path.notes:
+            notify(f"{file.name}: {note}")
     if found.better is not None:
         text = (
             f"{file.name} and its poses disagree: it moves as with {found.better} (agreement "
@@ -259,7 +278,13 @@ def read_video(
         notify(f"{text}; the poses are trusted.")
     elif found.value is not None and found.value < _WEAK:
         notify(f"{file.name} hardly moves as its poses say (agreement {found.value:.2f}).")
-    if found.repeated:
+    if found.late is not None and found.better is None:
+        word = "after" if found.late > 0 else "before"
+        notify(
+            f"{file.name} seems to move about {abs(found.late)} frames {word} its poses; check "
+            "that frame 0 is pose 0."
+        )
+    elif found.repeated:
         notify(f"{file.name} repeats {found.repeated} frames where the camera should move.")
     return rollout
 

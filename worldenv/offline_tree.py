@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from worldenv.run_folder import claim, hold, sweep
 from worldenv.schedule import Settings
 from worldenv.stage import Progress, failed_record, score_key, silent
 from worldenv.trees import Walked
-from worldenv.world import UnknownName, WeightsNotFound, WorldEnvError
+from worldenv.world import UnknownName, Unsupported, WeightsNotFound, WorldEnvError
 from worldenv.worlds.recordings import Entry
 
 
@@ -64,12 +65,21 @@ def score_all(
         run = out / store.safe_name(world)
         failed: dict[str, str] = {}
         made = 0
+        names = _names(mine)
         with hold(run):
             claim(run, {**settings.to_dict(), "world": world})
             sweep(run)
-            for one in mine:
+            for one, name in zip(mine, names, strict=True):
                 record, new = _one(
-                    one, run, settings, suite, benchmarks, trust_poses, progress or silent, notify
+                    one,
+                    name,
+                    run,
+                    settings,
+                    suite,
+                    benchmarks,
+                    trust_poses,
+                    progress or silent,
+                    notify,
                 )
                 made += new
                 if record.status == "failed":
@@ -79,8 +89,37 @@ def score_all(
     return results
 
 
+def _names(walked: Sequence[Walked]) -> list[str]:
+    """Return what each recording is called; those that would share a name get a digest of theirs.
+
+    Raises:
+        Unsupported: two recordings are of one case, script and seed.
+    """
+    entries = [one.entry for one in walked]
+    seen: dict[tuple[str, str | None, int | None], Path] = {}
+    for entry in entries:
+        if entry.case is None:
+            continue
+        key = (entry.case.id, entry.script, entry.seed)
+        if key in seen:
+            raise Unsupported(
+                f"{seen[key]} and {entry.video} are both of {entry.case.id}; leave one out, or "
+                "give them different seeds"
+            )
+        seen[key] = entry.video
+    plain = [f"{entry.video.parent.name}/{entry.video.name}" for entry in entries]
+    names = []
+    for entry, name in zip(entries, plain, strict=True):
+        if plain.count(name) > 1:
+            whole = f"{entry.video.resolve()}|{entry.path}|{entry.script}"
+            name += f"-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+        names.append(name)
+    return names
+
+
 def _one(
     one: Walked,
+    called: str,
     run: Path,
     settings: Settings,
     suite: Suite | None,
@@ -89,10 +128,22 @@ def _one(
     progress: Progress,
     notify: Callable[[str], None],
 ) -> tuple[store.EpisodeRecord, bool]:
-    """Score one video into a run folder; return its record and whether it is new."""
+    """Score one video into a run folder; return its record and whether it is new.
+
+    Args:
+        one: The video.
+        called: What it is called where no case is known.
+        run: The run folder.
+        settings: Of the run.
+        suite: Suite that was walked.
+        benchmarks: Which evaluators.
+        trust_poses: See ``offline.score``.
+        progress: Called with the number of frames scored.
+        notify: Called with lines that the user should see.
+    """
     entry = one.entry
     name = entry.video.name
-    case_id, category = naming(entry.case, f"{entry.video.parent.name}/{name}")
+    case_id, category = naming(entry.case, called)
     identity: dict[str, Any] = {
         "suite": suite.id if suite is not None else "recorded",
         "case": case_id,

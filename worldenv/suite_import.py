@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from worldenv.case import BENCHMARKS, Case, Event, Target, load_script
+from worldenv.evaluators.judging.proposals import load_questions
 from worldenv.poses import load_poses
-from worldenv.suites import POSES, RECORD, InvalidSuite
+from worldenv.suite_tables import below, fill, plain_name, read_json, read_table, texts_of
+from worldenv.suites import POSES, RECORD, Draft, InvalidSuite
 from worldenv.world import UnknownName
 
-_MOST = 200_000
 _R2M_KEYS = ("image", "prompt", "pose_json_path")
-
-
-@dataclass
-class Draft:
-    """A suite on its way in.
-
-    Attributes:
-        id: Id it will be used by.
-        benchmark: Which evaluator scores it.
-        source: What it was read from, for the record.
-        cases: Cases; their images are paths in ``images``.
-        items: (case id, script).
-        images: Path within the suite -> where it is read from, or its bytes.
-        poses: Path within the suite -> pose file.
-        left_out: What was not imported, and why.
-        notes: What the user must know.
-        options: Arguments of the evaluator.
-    """
-
-    id: str
-    benchmark: str
-    source: dict[str, Any]
-    cases: dict[str, Case] = field(default_factory=dict)
-    items: list[tuple[str, str]] = field(default_factory=list)
-    images: dict[str, Path | bytes] = field(default_factory=dict)
-    poses: dict[str, Path] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 def read_r2m(folder: Path, name: str) -> Draft:
@@ -61,7 +32,7 @@ def read_r2m(folder: Path, name: str) -> Draft:
     """
     draft = Draft(name, "r2m", {"layout": "r2m", "folder": folder.name}, options={"rule": "paper"})
     for file in sorted(folder.rglob("*.json")):
-        rows = _json(file)
+        rows = read_json(file)
         if not isinstance(rows, list) or not rows:
             continue
         if not all(isinstance(r, dict) and "pose_json_path" in r for r in rows):
@@ -71,13 +42,13 @@ def read_r2m(folder: Path, name: str) -> Draft:
             for key in _R2M_KEYS:
                 if not isinstance(row.get(key), str) or not row[key].strip():
                     raise InvalidSuite(f'{where} has no text "{key}"')
-            image = _below(folder, file, row["image"])
-            poses = _below(folder, file, row["pose_json_path"])
+            image = below(folder, file, row["image"])
+            poses = below(folder, file, row["pose_json_path"])
             if image is None or poses is None:
                 missing = row["image"] if image is None else row["pose_json_path"]
                 draft.left_out.append(f"{where}: {missing} is not in {folder}")
                 continue
-            _add_r2m(draft, image, poses, row["prompt"])
+            _add_r2m(draft, folder, image, poses, row["prompt"])
     if not draft.items:
         raise InvalidSuite(
             f"{folder} holds no R2M-Bench metadata that can be used; expected JSON lists of "
@@ -87,19 +58,31 @@ def read_r2m(folder: Path, name: str) -> Draft:
     return draft
 
 
-def _add_r2m(draft: Draft, image: Path, poses: Path, prompt: str) -> None:
-    case_id = f"{draft.id}/view/{_plain(image.stem)}"
-    known = draft.cases.get(case_id)
-    if known is not None and known.prompt != prompt:
-        case_id = f"{case_id}-{hashlib.sha256(prompt.encode()).hexdigest()[:6]}"
-    inside = f"images/{_plain(image.stem)}{image.suffix.lower()}"
+def _add_r2m(draft: Draft, folder: Path, image: Path, poses: Path, prompt: str) -> None:
+    name = plain_name(image.stem)
+    inside = f"images/{name}{image.suffix.lower()}"
+    if draft.images.get(inside, image) != image:
+        # Another folder has a picture of that name.
+        name = plain_name(image.relative_to(folder.resolve()).with_suffix("").as_posix())
+        inside = f"images/{name}{image.suffix.lower()}"
     draft.images[inside] = image
-    target = f"poses/{_plain(poses.stem)}.json"
+    target = f"poses/{plain_name(poses.stem)}.json"
     if draft.poses.setdefault(target, poses) != poses:
         raise InvalidSuite(f"two pose files are named {poses.name}; give them different names")
     rows, size = _lens(poses)
-
-    draft.cases[case_id] = Case(case_id, "view", image=inside, prompt=prompt, K=rows, size=size)
+    case_id = f"{draft.id}/view/{name}"
+    case = Case(case_id, "view", image=inside, prompt=prompt, K=rows, size=size)
+    known = draft.cases.get(case_id)
+    if known is not None and known.prompt != prompt:
+        case_id = f"{case_id}-{hashlib.sha256(prompt.encode()).hexdigest()[:6]}"
+        case = replace(case, id=case_id)
+        known = draft.cases.get(case_id)
+    if known is not None and known.K != rows:
+        raise InvalidSuite(
+            f"{image.name} is walked with two different K ({poses.name} has another); a case has "
+            "one camera"
+        )
+    draft.cases[case_id] = case
     item = (case_id, f"{POSES}{draft.id}/{target}")
     if item not in draft.items:
         draft.items.append(item)
@@ -121,9 +104,10 @@ def read_mapped(folder: Path, name: str, mapping: Mapping[str, Any]) -> Draft:
 
     A mapping has ``benchmark``; ``table`` (a .json, .jsonl, .csv or .parquet below the folder);
     ``[case]`` with templates such as ``id = "{category}/{name}"`` for id, category, prompt, image,
-    targets, event, mechanism, questions, answers; ``[scripts]`` with ``column`` (or ``all``) and
-    the script of each of its values; optional ``note`` and ``[options]``. ``{column}`` stands for
-    the text of a column; lists are JSON or parted by ``;``.
+    targets, event, mechanism, questions and answers (or questions_file, a frozen one);
+    ``[scripts]`` with ``column`` (or ``all``) and the script of each of its values; optional
+    ``note`` and ``[options]``. ``{column}`` stands for the text of a column; lists are JSON or
+    parted by ``;``.
 
     Args:
         folder: The data set.
@@ -182,6 +166,7 @@ _FIELDS = (
     "mechanism",
     "questions",
     "answers",
+    "questions_file",
 )
 
 
@@ -219,13 +204,13 @@ def _case(
     draft: Draft, folder: Path, templates: Mapping[str, Any], row: Mapping[str, Any], where: str
 ) -> Case | None:
     """Return the case of a row, None when its image is missing."""
-    text = {key: _fill(str(template), row, where) for key, template in templates.items()}
+    text = {key: fill(str(template), row, where) for key, template in templates.items()}
     case_id = f"{draft.id}/{text['id']}"
     if not re.fullmatch(r"[\w@][\w.@ -]*(/[\w@][\w.@ -]*)*", text["id"]):
         raise InvalidSuite(f"{where} gives the id {text['id']!r}; expected names parted by /")
     image = None
     if text.get("image"):
-        image = f"images/{_plain(text['id'])}"
+        image = f"images/{plain_name(text['id'])}"
         column = re.fullmatch(r"\{(\w+)\}", str(templates["image"]))
         stored = row.get(column.group(1)) if column is not None else None
         if isinstance(stored, Mapping):
@@ -234,13 +219,13 @@ def _case(
             image += ".png" if stored.startswith(b"\x89PNG") else ".jpg"
             draft.images[image] = stored
         else:
-            file = _below(folder, folder / "x", text["image"])
+            file = below(folder, folder / "x", text["image"])
             if file is None:
                 draft.left_out.append(f"{where}: {text['image']} is not in {folder}")
                 return None
             image += file.suffix.lower()
             draft.images[image] = file
-    nouns = _list(text.get("targets", ""))
+    nouns = texts_of(text.get("targets", ""))
     counts: dict[str, int] = {}
     targets = []
     for noun in nouns:
@@ -248,128 +233,37 @@ def _case(
         targets.append(Target(f"{noun}-{counts[noun]}", noun))
     event = None
     if text.get("event"):
-        answers = tuple(a.lower() in ("yes", "true", "1") for a in _list(text.get("answers", "")))
-        questions = tuple(_list(text.get("questions", "")))
+        questions = tuple(texts_of(text.get("questions", "")))
+        answers = tuple(_answer(a, where) for a in texts_of(text.get("answers", "")))
+        if text.get("questions_file"):
+            file = below(folder, folder / "x", text["questions_file"])
+            if file is None:
+                draft.left_out.append(f"{where}: {text['questions_file']} is not in {folder}")
+                return None
+            chosen = load_questions(file)
+            if chosen.frozen is None:
+                raise InvalidSuite(f"{file} is not frozen; worldenv suites questions freeze it")
+            questions, answers = chosen.texts, chosen.answers
+        if len(questions) != len(answers):
+            raise InvalidSuite(f"{where} has {len(questions)} questions and {len(answers)} answers")
         event = Event(text["event"], text.get("mechanism", ""), questions, answers)
     return Case(
         case_id,
         text.get("category", ""),
         image=image,
         prompt=text.get("prompt") or None,
-        prompts=tuple(_list(text.get("prompts", ""))),
+        prompts=tuple(texts_of(text.get("prompts", ""))),
         targets=tuple(targets),
         event=event,
     )
 
 
-def _fill(template: str, row: Mapping[str, Any], where: str) -> str:
-    """Return a template with ``{column}`` replaced; only whole column names are looked up."""
-
-    def value(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if name not in row:
-            raise InvalidSuite(f"{where} has no column {name!r}; it has {', '.join(row)}")
-        found = row[name]
-        if isinstance(found, (list, tuple)):
-            return json.dumps([str(v) for v in found])
-        if isinstance(found, Mapping) and "path" in found:
-            found = found["path"]
-        return "" if found is None else str(found)
-
-    return re.sub(r"\{(\w+)\}", value, template)
-
-
-def _list(text: str) -> list[str]:
-    text = text.strip()
-    if text.startswith("["):
-        try:
-            found = json.loads(text)
-            return [str(v).strip() for v in found if str(v).strip()]
-        except ValueError:
-            pass
-    return [part.strip() for part in text.split(";") if part.strip()]
-
-
-def read_table(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a .json, .jsonl, .csv or .parquet file (or a pattern of them).
-
-    Raises:
-        InvalidSuite: there is none, it cannot be read, or it has too many rows.
-    """
-    if not name:
-        raise InvalidSuite("the mapping names no table")
-    files = sorted(folder.glob(name))
-    if not files:
-        raise InvalidSuite(f"{folder} has no {name}")
-    count = 0
-    for file in files:
-        for row in _rows(file):
-            count += 1
-            if count > _MOST:
-                raise InvalidSuite(f"{file} has more than {_MOST} rows")
-            if not isinstance(row, dict):
-                raise InvalidSuite(f"{file} row {count - 1} is no object")
-            yield row
-
-
-def _rows(file: Path) -> Iterator[Any]:
-    suffix = file.suffix.lower()
-    if suffix == ".parquet":
-        try:
-            import pyarrow.parquet as parquet
-        except ImportError:
-            raise InvalidSuite(f"{file} needs pyarrow; install by: pip install pyarrow") from None
-        for batch in parquet.ParquetFile(file).iter_batches(256):
-            yield from batch.to_pylist()
-    elif suffix == ".csv":
-        import csv
-
-        with file.open(encoding="utf-8", newline="") as stream:
-            yield from csv.DictReader(stream)
-    elif suffix == ".jsonl":
-        for line in file.read_text("utf-8").splitlines():
-            if line.strip():
-                yield _parse(line, file)
-    else:
-        rows = _json(file)
-        if isinstance(rows, dict):
-            rows = next((v for v in rows.values() if isinstance(v, list)), [])
-        yield from rows if isinstance(rows, list) else []
-
-
-def _parse(text: str, file: Path) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidSuite(f"{file} is no JSON: {error}") from None
-
-
-def _json(file: Path) -> Any:
-    try:
-        return _parse(file.read_text("utf-8"), file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidSuite(f"{file} cannot be read: {error}") from None
-
-
-def _below(folder: Path, beside: Path, name: str) -> Path | None:
-    """Return a named file that lies below a folder, by its path from there or from ``beside``."""
-    home = folder.resolve()
-    for base in (folder, beside.parent, *beside.parent.parents):
-        found = (base / name).resolve()
-        if home in found.parents and found.is_file():
-            return found
-        if base == folder:
-            continue
-        if home not in (base.resolve(), *base.resolve().parents):
-            break
-    return None
-
-
-def _plain(text: str) -> str:
-    plain = re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._")[:80]
-    if plain == text:
-        return plain
-    return f"{plain or 'x'}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+def _answer(text: str, where: str) -> bool:
+    """Return a reference answer; what is neither yes nor no is refused, never taken for a no."""
+    known = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+    if text.lower() not in known:
+        raise InvalidSuite(f"{where} has the answer {text!r}; expected one of {', '.join(known)}")
+    return known[text.lower()]
 
 
 def describe(draft: Draft) -> Sequence[str]:

@@ -9,9 +9,9 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from worldenv.camera import CameraPath, WorldEnvError
 from worldenv.case import Case, Item, Policy, Suite, load_script
 from worldenv.poses import load_poses
 from worldenv.world import UnknownName, Unsupported, WorldSpec
-
-if TYPE_CHECKING:
-    from worldenv.suite_import import Draft
 
 FOLDER = "WORLDENV_SUITES"
 """Environment variable: the folder that suites are imported into."""
@@ -36,6 +33,35 @@ _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}\Z")
 
 class InvalidSuite(WorldEnvError):
     """A benchmark's files are no suite that can be imported, or an imported suite is damaged."""
+
+
+@dataclass
+class Draft:
+    """A suite on its way in.
+
+    Attributes:
+        id: Id it will be used by.
+        benchmark: Which evaluator scores it.
+        source: What it was read from, for the record.
+        cases: Cases; their images are paths in ``images``.
+        items: (case id, script).
+        images: Path within the suite -> where it is read from, or its bytes.
+        poses: Path within the suite -> pose file.
+        left_out: What was not imported, and why.
+        notes: What the user must know.
+        options: Arguments of the evaluator.
+    """
+
+    id: str
+    benchmark: str
+    source: dict[str, Any]
+    cases: dict[str, Case] = field(default_factory=dict)
+    items: list[tuple[str, str]] = field(default_factory=list)
+    images: dict[str, Path | bytes] = field(default_factory=dict)
+    poses: dict[str, Path] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    options: dict[str, Any] = field(default_factory=dict)
 
 
 def suites_folder() -> Path:

@@ -87,6 +87,8 @@ def find_tree(folder: Path, mapping: Mapping[str, Any], suite: Suite | None) -> 
     tree = mapping.get("tree")
     if not isinstance(tree, dict) or not isinstance(tree.get("pattern"), str):
         raise InvalidSuite("the mapping has no [tree] with a pattern")
+    if suite is not None and not isinstance(tree.get("case"), str):
+        raise InvalidSuite("the mapping's [tree] has no template for the case")
     pattern = _compile(tree["pattern"])
     scripts = scripts_of(mapping)
     found = Found()

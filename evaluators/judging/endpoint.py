@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import json
 import os
 import random
+import socket
+import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -66,9 +70,15 @@ class Endpoint(Protocol):
         ...
 
 
-def endpoint(judge: Judge, settings: JudgeSettings) -> Endpoint:
-    """Return where a judge is asked."""
-    return Files(judge) if judge.is_files else Http(judge, settings)
+def endpoint(judge: Judge, settings: JudgeSettings, spend: Callable[[], None]) -> Endpoint:
+    """Return where a judge is asked.
+
+    Args:
+        judge: The judge.
+        settings: How it is asked.
+        spend: Called before every request that is sent; it may raise NoReply.
+    """
+    return Files(judge) if judge.is_files else Http(judge, settings, spend)
 
 
 def media_type(image: bytes) -> str:
@@ -79,9 +89,15 @@ def media_type(image: bytes) -> str:
 class Http:
     """A chat-completions server: vLLM, Ollama, or a hosted one."""
 
-    def __init__(self, judge: Judge, settings: JudgeSettings) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        settings: JudgeSettings,
+        spend: Callable[[], None] = lambda: None,
+    ) -> None:
         self._judge = judge
         self._settings = settings
+        self._spend = spend
         self._address = urlsplit(judge.address)
         # Servers differ in whether they enforce a schema; one that refuses it is asked without.
         self._enforce = True
@@ -90,9 +106,14 @@ class Http:
         """Send a question, again after a passing trouble, and return the text of the reply."""
         reason = ""
         for attempt in range(self._settings.tries):
-            enforced = self._enforce
             try:
-                status, headers, body = self._send(request, enforced)
+                status, headers, body = self._send(request, self._enforce)
+                if status in (400, 422) and self._enforce:
+                    again = self._send(request, False)
+                    # Only a server that answers without a schema is one that knows none.
+                    if again[0] == 200:
+                        self._enforce = False
+                        status, headers, body = again
             except (OSError, http.client.HTTPException) as error:
                 reason = f"{type(error).__name__}: {error}"
                 self._wait(attempt, None)
@@ -100,9 +121,6 @@ class Http:
             if status == 200:
                 return _text(body)
             reason = f"HTTP {status}: {_short(body)}"
-            if status in (400, 422) and enforced:
-                self._enforce = False
-                continue
             if status not in (408, 409, 425, 429) and status < 500:
                 break
             self._wait(attempt, headers.get("retry-after"))
@@ -148,22 +166,39 @@ class Http:
         )
         host = self._address.hostname
         assert host is not None
+        self._spend()
         connection = kind(host, self._address.port, timeout=self._settings.timeout)
-        deadline = time.monotonic() + self._settings.timeout
+        late = threading.Event()
+        watch: threading.Timer | None = None
         try:
+            connection.connect()
+            # The time-out of a socket is one of silence; a server that drips would never end.
+            watch = threading.Timer(self._settings.timeout, _cut, (connection.sock, late))
+            watch.daemon = True
+            watch.start()
             path = self._address.path.rstrip("/") + "/chat/completions"
             connection.request("POST", path, json.dumps(body).encode(), headers)
             answer = connection.getresponse()
-            data = b""
-            # The time-out of a socket is one of silence; a server that drips would never end.
-            while len(data) <= MAX_REPLY and (part := answer.read1(2**16)):
-                data += part
-                if time.monotonic() > deadline:
-                    raise TimeoutError(f"no whole reply within {self._settings.timeout:g} s")
+            data = answer.read(MAX_REPLY + 1)
             found = {name.lower(): value for name, value in answer.getheaders()}
-            return answer.status, found, data
+        except (OSError, http.client.HTTPException):
+            if late.is_set():
+                raise TimeoutError(f"no whole reply within {self._settings.timeout:g} s") from None
+            raise
         finally:
+            if watch is not None:
+                watch.cancel()
             connection.close()
+        if late.is_set():
+            raise TimeoutError(f"no whole reply within {self._settings.timeout:g} s")
+        return answer.status, found, data
+
+
+def _cut(sock: socket.socket, late: threading.Event) -> None:
+    """End a connection that takes too long, whatever waits for it."""
+    late.set()
+    with contextlib.suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 def _text(body: bytes) -> str:

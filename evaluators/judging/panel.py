@@ -28,7 +28,7 @@ from worldenv.evaluators.judging.prompts import (
     schema,
 )
 from worldenv.evaluators.judging.questions import Pair, Question, Verdict
-from worldenv.evaluators.judging.settings import Judge, JudgeSettings
+from worldenv.evaluators.judging.settings import JudgeSettings
 
 Image = NDArray[np.uint8]
 
@@ -75,12 +75,12 @@ class Panel:
     """Asks all judges.
 
     Attributes:
-        sent: Requests that went out so far.
+        sent: Requests that went out so far, each try counted.
     """
 
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
-        self._judges = [(judge, endpoint(judge, settings)) for judge in settings.judge]
+        self._judges = [(judge, endpoint(judge, settings, self._spend)) for judge in settings.judge]
         self._folder = answers_folder()
         self._lock = threading.Lock()
         self.sent = 0
@@ -132,12 +132,10 @@ class Panel:
                 text += (
                     f"\n\nAn earlier reply could not be read ({reason}). Reply with the JSON alone."
                 )
-            request = self._request(about, posed, text, images, repeat)
-            reply = kept(self._folder, request.key)
+            request = self._request(judge, posed, text, images, repeat)
+            reply = kept(self._folder, request.key) if self.settings.cache else None
             try:
                 if reply is None:
-                    if not about.is_files:
-                        self._spend()
                     reply = where.ask(request)
                 vote = Vote(about.model, reply, read_reply(posed.question, reply))
             except NoReply as error:
@@ -148,7 +146,8 @@ class Panel:
                     # Whoever answers by hand is told, not asked again under another name.
                     return NoReply(f"the answer {request.key}.txt cannot be used: {reason}")
                 continue
-            keep(self._folder, request.key, reply)
+            if self.settings.cache:
+                keep(self._folder, request.key, reply)
             return vote
         return NoReply(f"{about.model} gave no usable reply: {reason}")
 
@@ -161,11 +160,22 @@ class Panel:
             self.sent += 1
 
     def _request(
-        self, judge: Judge, posed: Posed, text: str, images: tuple[bytes, ...], repeat: int
+        self, index: int, posed: Posed, text: str, images: tuple[bytes, ...], repeat: int
     ) -> Request:
+        judge = self._judges[index][0]
+        # A server may move; two judges of one model are two.
+        twin = sum(other.model == judge.model for other, _ in self._judges[:index])
         announced = tuple(labels(posed.question, posed.frames))
         digest = hashlib.sha256()
-        head = (judge.model, PROMPTS_VERSION, text, self.settings.temperature, repeat, announced)
+        head = (
+            judge.model,
+            twin,
+            PROMPTS_VERSION,
+            text,
+            self.settings.temperature,
+            repeat,
+            announced,
+        )
         digest.update(repr((*head, self.settings.max_tokens)).encode())
         for image in images:
             digest.update(hashlib.sha256(image).digest())

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from worldenv.evaluators.judging.questions import Checklist, Pair, Proposal, Question, Rating
 
+_MOST_TRIES = 1000
 PROMPTS_VERSION = "1"
 """Part of the judge's revision, so of every row; changes whenever a text below does."""
 
@@ -39,7 +40,7 @@ class PairReply(_Reply):
     scene_relation: Literal["same", "partial", "different", "uncertain"]
     viewpoint_difference: Text = ""
     inconsistencies: list[Inconsistency] = []
-    score: Annotated[float, Field(ge=1, le=5, strict=False)]
+    score: Annotated[float, Field(ge=1, le=5)]
     reason: Text = ""
 
 
@@ -48,14 +49,14 @@ class ChecklistReply(_Reply):
 
     event_starts: bool
     start_evidence: Text = ""
-    progress: Annotated[float, Field(ge=0, le=100, strict=False)]
+    progress: Annotated[float, Field(ge=0, le=100)]
     answers: Annotated[list[Literal["yes", "no"]], Field(min_length=8, max_length=8)]
 
 
 class RatingReply(_Reply):
     """Reply to a rating."""
 
-    score: Annotated[float, Field(ge=1, le=5, strict=False)]
+    score: Annotated[float, Field(ge=1, le=5)]
     reason: Text = ""
 
 
@@ -209,14 +210,21 @@ def read_reply(question: Question, text: str) -> BaseModel:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    """Return the outermost JSON objects of a text, last first."""
+    """Return the outermost JSON objects of a text, last first.
+
+    Raises:
+        UnusableReply: one is nested too deeply.
+    """
     decoder = json.JSONDecoder(parse_constant=_refuse)
     found: list[dict[str, Any]] = []
-    at = text.find("{")
-    while at >= 0:
+    at, tries = text.find("{"), 0
+    while at >= 0 and tries < _MOST_TRIES:
+        tries += 1
         try:
             value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            raise UnusableReply("JSON nested too deeply") from None
+        except ValueError:
             end = at + 1
         else:
             found.append(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
@@ -91,6 +92,8 @@ def propose(event: str, image: NDArray[np.uint8], settings: JudgeSettings) -> Qu
     Raises:
         InvalidQuestions: the judge gave none that can be read.
     """
+    if not 3 <= len(event.strip()) <= 1000:
+        raise InvalidQuestions("An event is told in 3 to 1000 characters; say what will happen.")
     alone = settings.model_copy(update={"judge": settings.judge[:1], "repeats": 1})
     reply = Panel(alone).reply(Posed(Proposal(event), (0,), (image,)))
     if isinstance(reply, NoReply):
@@ -148,14 +151,25 @@ def load_questions(file: Path) -> QuestionSet:
     return found
 
 
+def check_place(file: Path) -> None:
+    """Refuse a file that questions cannot be written to.
+
+    Raises:
+        InvalidQuestions: the file there is frozen, or its folder cannot be written.
+    """
+    if file.exists() and load_questions(file).frozen is not None:
+        raise InvalidQuestions(f"{file} is frozen; write the new questions to another file.")
+    if not file.parent.is_dir() or not os.access(file.parent, os.W_OK):
+        raise InvalidQuestions(f"{file.parent} is no folder that can be written to.")
+
+
 def save_questions(found: QuestionSet, file: Path) -> None:
     """Write a file of questions.
 
     Raises:
         InvalidQuestions: it cannot be written, or the file there is frozen.
     """
-    if file.exists() and load_questions(file).frozen is not None:
-        raise InvalidQuestions(f"{file} is frozen; write the new questions to another file.")
+    check_place(file)
     part = file.with_name(file.name + ".part")
     try:
         part.write_text(found.model_dump_json(indent=1) + "\n", "utf-8")

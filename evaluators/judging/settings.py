@@ -51,6 +51,10 @@ class Judge(_Strict):
                 raise ValueError("files: needs a folder, as in files:judge")
         else:
             parts = urlsplit(self.address)
+            try:
+                _ = parts.port
+            except ValueError as error:
+                raise ValueError(f"{self.address!r}: {error}") from None
             if parts.scheme not in ("http", "https") or not parts.hostname:
                 raise ValueError(
                     f"{self.address!r} is no address; expected http://HOST:PORT/v1 or files:FOLDER"
@@ -75,16 +79,24 @@ class Judge(_Strict):
         """Return the secret, None where there is none.
 
         Raises:
-            InvalidJudge: the key file cannot be read.
+            InvalidJudge: the key file cannot be read, or what it holds is no key.
         """
         if self.key_file is None:
-            return os.environ.get(self.key_variable) or None
-        try:
-            return self.key_file.expanduser().read_text("utf-8").strip() or None
-        except OSError as error:
-            raise InvalidJudge(
-                f"The key file {self.key_file} cannot be read: {error.strerror}."
-            ) from None
+            found, where = os.environ.get(self.key_variable, ""), self.key_variable
+        else:
+            where = str(self.key_file)
+            try:
+                found = self.key_file.expanduser().read_text("utf-8").strip()
+            except OSError as error:
+                raise InvalidJudge(
+                    f"The key file {where} cannot be read: {error.strerror}."
+                ) from None
+            except UnicodeDecodeError:
+                raise InvalidJudge(f"The key file {where} is no text.") from None
+        # The value itself is said nowhere.
+        if not (found.isascii() and found.isprintable()):
+            raise InvalidJudge(f"The key in {where} has characters that no key has.")
+        return found or None
 
 
 class JudgeSettings(_Strict):
@@ -97,10 +109,12 @@ class JudgeSettings(_Strict):
         max_tokens: Longest reply.
         timeout: Seconds for one reply.
         concurrency: Requests under way at once.
-        budget: Most requests that one process sends; further questions are ``unavailable``.
+        budget: Most requests that one process sends, tries counted; what goes beyond is
+            ``unavailable``.
         tries: Tries of a request that fails for a passing reason.
         pair_side: Longest side in pixels of the two images of a pair.
         frame_side: Longest side in pixels of the images of a sequence.
+        cache: Whether replies are kept and read again, by content.
         pairs: R2M: pairs judged a set (revisits, baselines, neighbours), evenly spread.
     """
 
@@ -108,13 +122,22 @@ class JudgeSettings(_Strict):
     repeats: Annotated[int, Field(ge=1, le=99)] = 1
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     max_tokens: Annotated[int, Field(ge=64)] = 4096
-    timeout: Annotated[float, Field(gt=0)] = 300.0
+    timeout: Annotated[float, Field(gt=0, le=86_400)] = 300.0
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     budget: Annotated[int, Field(ge=0)] = 20_000
     tries: Annotated[int, Field(ge=1, le=20)] = 4
     pair_side: Annotated[int, Field(ge=64)] = 1280
     frame_side: Annotated[int, Field(ge=64)] = 448
+    cache: bool = True
     pairs: Annotated[int, Field(ge=1)] = 10
+
+    @model_validator(mode="after")
+    def _check(self) -> JudgeSettings:
+        places = [(judge.address, judge.model) for judge in self.judge]
+        twice = next((place for place in places if places.count(place) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice[1]} at {twice[0]} is listed twice; use repeats instead")
+        return self
 
 
 def judge_settings() -> JudgeSettings | None:
@@ -148,7 +171,10 @@ def judge_settings() -> JudgeSettings | None:
 
 def _settings(data: dict[str, Any], where: str) -> JudgeSettings:
     try:
-        return JudgeSettings.model_validate(data)
+        found = JudgeSettings.model_validate(data)
+        for judge in found.judge:
+            judge.secret()
+        return found
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
