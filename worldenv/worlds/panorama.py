@@ -290,7 +290,9 @@ def _size(size: Any) -> tuple[int, int]:
     try:
         width, height = size
     except (TypeError, ValueError):
-        raise Unsupported(f"size must be (width, height), got {size!r}") from None
+        raise Unsupported(
+            f"size must be (width, height), as in size=[320,180], got {size!r}"
+        ) from None
     return _whole("width", width, 4096), _whole("height", height, 4096)
 
 
