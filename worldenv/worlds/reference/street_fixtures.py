@@ -96,7 +96,7 @@ def letter_box(kit: Kit, b: Builder, size: Size) -> Mesh:
     turn = np.linspace(0, np.pi, 9)
     arc = np.stack([0 * turn, h - 0.14 + 0.14 * np.sin(turn), back * np.cos(turn)], 1)
     for x0, x1 in ((-half, half),):
-        left, right = [*arc, x0, 0, 0], [*arc, x1, 0, 0]
+        left, right = arc + np.array([x0, 0, 0]), arc + np.array([x1, 0, 0])
         k = np.arange(8)
         faces = np.concatenate([np.stack([k, k + 9, k + 10], 1), np.stack([k, k + 10, k + 1], 1)])
         b.add(np.concatenate([left, right]), np.zeros((18, 2)), faces, paint)

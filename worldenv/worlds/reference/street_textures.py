@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worldenv.worlds.reference.textures import (
     Image,
@@ -95,7 +96,7 @@ def shopwindow(rng: np.random.Generator, style: str = "shelves", wall: str = "#c
     def pick() -> Image:
         return colour(tones[int(rng.integers(len(tones)))])
 
-    def paint(at: tuple[slice, slice], tone: Image, value: Image, shape: Image) -> None:
+    def paint(at: tuple[slice, slice], tone: Image, value: Image, shape: NDArray[np.bool_]) -> None:
         image[at] = blend(image[at], shade(tone, value), shape * 1.0)
 
     if style == "clothes":
@@ -154,7 +155,7 @@ def doorleaf(
     image = shade(colour(tone), value)
 
     def framed(x0: float, x1: float, y0: float, y1: float) -> Image:
-        return np.minimum(np.minimum(u - x0, x1 - u), (np.minimum(v - y0, y1 - v)) * 2.0)
+        return np.asarray(np.minimum(np.minimum(u - x0, x1 - u), np.minimum(v - y0, y1 - v) * 2.0))
 
     view = blend(colour(glass), np.array([0.55, 0.63, 0.7]), np.clip(0.6 - v + 0.4 * u, 0, 1))
     if style == "boards":
