@@ -95,6 +95,8 @@ def test_nothing_stands_in_another_thing(scenes):
         things = [i for i in scene.instances if not i.flat and i.category != "building"]
         boxes = [box_of(i) for i in things]
         for (a, p), (b, q) in combinations(zip(things, boxes, strict=True), 2):
+            if {a.category, b.category} == {"person", "bench"}:
+                continue  # Somebody sits there.
             overlap = np.minimum(p[1], q[1]) - np.maximum(p[0], q[0])
             assert overlap.min() < 1e-6, (a.name, b.name, overlap)
 
@@ -142,7 +144,7 @@ def test_reimagined_things_keep_their_place_and_look_different(scenes):
     kinds = set()
     for scene in (scenes[12], scenes[3]):
         for instance in scene.instances:
-            if instance.category in kinds and instance.variant[:7] != "walking":
+            if instance.category in kinds and instance.category != "person":
                 continue
             kinds.add(instance.category)
             new, added = reimagine(scene, instance, 5)
@@ -152,7 +154,8 @@ def test_reimagined_things_keep_their_place_and_look_different(scenes):
                 instance.category,
             )
             assert np.array_equal(new.pose, instance.pose) and new.variant != instance.variant
-            assert new.variant.split("/")[0] == instance.variant.split("/")[0]
+            postures = [v.split("/")[0] for v in (new.variant, instance.variant)]
+            assert postures[0] == postures[1]
             materials = {m.texture for m in instance.mesh.materials}
             assert {m.texture for m in new.mesh.materials} != materials, instance.name
             assert not set(added) & set(scene.textures)

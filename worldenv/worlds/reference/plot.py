@@ -146,7 +146,15 @@ class Plot:
             return None
         return self.add(piece, category, pose, size)
 
-    def _free(self, box: NDArray[np.float64]) -> bool:
+    def seat(self, piece: Piece, on: Instance, right: float, out: float) -> Instance | None:
+        """Seat a person on a thing, or nobody where the legs would touch something else."""
+        pose = on.pose @ placed(right, 0.0, out)
+        trial = Instance(0, "", "person", "", piece.mesh, pose)
+        if not self._free(box_of(trial), box_of(on)):
+            return None
+        return self.add(piece, "person", pose, (0.6, 1.3, 0.8))
+
+    def _free(self, box: NDArray[np.float64], but: NDArray[np.float64] | None = None) -> bool:
         west, north, east, south = self._limits
         if box[0, 0] < west or box[1, 0] > east or box[0, 2] < north or box[1, 2] > south:
             return False
@@ -154,9 +162,9 @@ class Plot:
             for x0, x1, z0, z1 in self._kept:
                 if box[0, 0] < x1 and box[1, 0] > x0 and box[0, 2] < z1 and box[1, 2] > z0:
                     return False
-        if not self._boxes:
+        others = np.array([b for b in self._boxes if but is None or (b != but).any()])
+        if not len(others):
             return True
-        others = np.array(self._boxes)
         apart = (box[0] >= others[:, 1] + GAP) | (box[1] <= others[:, 0] - GAP)
         return bool(apart.any(axis=1).all())
 

@@ -12,7 +12,7 @@ from worldenv.worlds.reference.outdoor_things import SEASONS
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.people import same_body
 from worldenv.worlds.reference.plot import Plot
-from worldenv.worlds.reference.postures import make_posed
+from worldenv.worlds.reference.postures import POSTURES, make_posed
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.sky import MOODS, Weather, draw_weather, lamps_of, make_sky
@@ -265,7 +265,8 @@ def _another(scene: Scene, instance: Instance, seed: int) -> Piece:
     if category == "kerb":
         return make_kerb(seed, lines)
     if category == "person":
-        posture = "walking" if instance.variant.startswith("walking") else "standing"
+        first = instance.variant.split("/")[0]
+        posture = first if first in POSTURES else "standing"
         if same_body(f"person/{seed}", instance.variant):
             seed += 1
         return make_posed(seed, posture)

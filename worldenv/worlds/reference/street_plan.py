@@ -22,7 +22,7 @@ from worldenv.worlds.reference import (
 from worldenv.worlds.reference.furniture import Maker, Piece, Size
 from worldenv.worlds.reference.outdoor_things import PARK_MAKERS, STREET_MAKERS, make_thing
 from worldenv.worlds.reference.plot import Plot
-from worldenv.worlds.reference.postures import POSTURES, make_posed
+from worldenv.worlds.reference.postures import make_posed
 from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.street_ground import STEP, Lines
 from worldenv.worlds.reference.street_groups import (
@@ -88,6 +88,7 @@ def fill(plot: Plot, kind: str) -> None:
     for name, (x, z, turn) in zip(names, spots, strict=True):
         GROUPS[name](plot, x + plot.uniform(-0.25, 0.25), z + plot.uniform(-0.15, 0.15), turn)
     _people(plot)
+    _sitter(plot)
     _extras(plot, kind)
 
 
@@ -213,7 +214,7 @@ def _extras(plot: Plot, kind: str) -> None:
 
 
 def _people(plot: Plot) -> None:
-    """Stand four to eight people about, two of them mid-stride."""
+    """Stand four to seven people about, one of them mid-stride."""
     wanted = 4 + int(plot.rng.integers(4))
     seeds = plot.rng.permutation(64)
     for _ in range(90):
@@ -221,7 +222,7 @@ def _people(plot: Plot) -> None:
             break
         a, out = plot.uniform(0, 2 * np.pi), plot.uniform(2.7, 5.6)
         x, z = MIDDLE * 0.5 + 1.2 * out * np.sin(a), 1.2 + 0.8 * out * np.cos(a)
-        posture = POSTURES[wanted <= 2]
+        posture = "walking" if wanted == 1 else "standing"
         turn = np.degrees(np.arctan2(-x, 0.8 - z)) + plot.uniform(-35, 35)
         if posture == "walking":
             turn = plot.either("90", "-90")
@@ -229,3 +230,12 @@ def _people(plot: Plot) -> None:
         piece = make_posed(int(seeds[wanted]), posture)
         put = plot.put("person", (0.6, 1.8, 0.45), x, z, turn, piece=piece)
         wanted -= put is not None
+
+
+def _sitter(plot: Plot) -> None:
+    """Seat somebody on a bench."""
+    piece = make_posed(int(plot.rng.integers(1 << 16)), "seated")
+    side = 1.0 if plot.rng.random() < 0.5 else -1.0
+    for bench in [i for i in plot.instances if i.category == "bench"]:
+        if plot.seat(piece, bench, 0.36 * side, 0.02) is not None:
+            return
