@@ -78,7 +78,7 @@ def write_video(case: Case) -> None:
 
 
 PARKS = ((0, "return"), (2, "loop"), (4, "people"), (7, "loop"), (8, "east"), (11, "corner"))
-STREETS = ((12, "across"), (3, "open"), (2, "loop"), (1, "person-1"), (12, "people"), (7, "east"))
+STREETS = ((12, "across"), (3, "open"), (2, "loop"), (6, "east"), (12, "people"), (1, "open"))
 """Scene seeds and views of the pictures of parks and of streets."""
 
 

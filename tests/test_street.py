@@ -10,9 +10,8 @@ from test_park import fingerprint
 
 from worldenv.world import Start
 from worldenv.worlds import load_world
-from worldenv.worlds.reference.lit import build_light
+from worldenv.worlds.reference.families import SceneName, scene_of
 from worldenv.worlds.reference.outdoor_things import SEASONS, STREET_MAKERS
-from worldenv.worlds.reference.renderer import Renderer
 from worldenv.worlds.reference.shapes import bounds
 from worldenv.worlds.reference.start import WALKS
 from worldenv.worlds.reference.street import SETTING, build, reimagine
@@ -29,7 +28,7 @@ from worldenv.worlds.reference.views import (
     walked,
 )
 
-SEEDS = (2, 3, 12)
+SEEDS = (12, 2)
 SIZES = {
     "car": (4.2, 1.46, 1.74),
     "van": (4.8, 2.1, 1.9),
@@ -56,7 +55,8 @@ SIZES = {
 
 @pytest.fixture(scope="module")
 def scenes():
-    return {seed: build(seed) for seed in SEEDS}
+    # The last two scenes are kept, so that worlds need not build them again.
+    return {seed: scene_of(SceneName("street", seed, None)) for seed in SEEDS}
 
 
 def test_another_process_builds_the_same(scenes):
@@ -87,7 +87,7 @@ def test_scenes_are_rich_of_sane_size_and_different(scenes):
                     assert {m.texture for m in mesh.materials} <= set(scene.textures)
     assert len(set(STREET_MAKERS) & union) >= 18 and set(MAKERS) == set(SIZES) | set(SHARED)
     assert len({fingerprint(s) for s in scenes.values()}) == len(scenes)
-    assert {s.tags["kind"] for s in scenes.values()} == {"courtyard", "market", "avenue"}
+    assert {s.tags["kind"] for s in scenes.values()} == {"courtyard", "avenue"}
 
 
 def test_nothing_stands_in_another_thing(scenes):
@@ -120,29 +120,36 @@ def test_views_have_the_room_they_promise_and_see_their_targets(scenes):
                 assert abs(rectangle).max() <= 1 and share_of_frame(rectangle) >= 0.015
 
 
-def test_targets_are_seen_and_nothing_lies_beyond_the_edge(scenes):
+def test_a_world_shows_the_targets_and_returns_to_the_same_bits(scenes):
     scene = scenes[2]
     started = time.process_time()
-    lit = build_light(scene, 1)
-    assert time.process_time() - started < 30  # About 8 on one core of 2020.
-    renderer = Renderer(lit, size=(96, 96))
+    world = load_world("Reference-v0", size=(96, 96), chunk=18)
     for view in scene.views:
-        drawn = renderer.draw(view.pose)
-        assert drawn.ids.min() > 0, view.name  # Houses and sky close every view.
+        start = Start(scene={"family": "street", "seed": 2, "view": view.name})
+        first = world.reset(start, seed=3, plan=None)
+        ids = first.truth["ids"][0]
+        assert ids.min() > 0, view.name  # Houses and sky close every view.
         for name in view.targets:
             instance = scene.instance(name)
-            shown = (drawn.ids == instance.id).mean()
+            shown = (ids == instance.id).mean()
             rectangle = frame_box(instance, view.pose)
             assert shown > 0.03 * share_of_frame(rectangle), (view.name, name, shown)
-    for category in ("car", "person", "pavement"):
-        found = [i.id for i in scene.instances if i.category == category]
-        total = np.concatenate([(lit.direct[i] + lit.around[i]).sum(axis=1) for i in found])
-        assert (total == 0).mean() < 0.12, category
+    assert time.process_time() - started < 40  # About 8 on one core of 2020.
+    poses = np.tile(np.eye(4), (18, 1, 1))
+    for k, degrees in enumerate([*range(20, 181, 20), *range(160, -1, -20)]):
+        a = np.radians(degrees)
+        poses[k, 0, 0] = poses[k, 2, 2] = np.cos(a)
+        poses[k, 0, 2], poses[k, 2, 0] = np.sin(a), -np.sin(a)
+    poses[-1] = np.eye(4)
+    after = world.step(poses)
+    world.close()
+    assert np.array_equal(first.frames[0], after.frames[-1])
+    assert not np.array_equal(first.frames[0], after.frames[8])
 
 
 def test_reimagined_things_keep_their_place_and_look_different(scenes):
     kinds = set()
-    for scene in (scenes[12], scenes[3]):
+    for scene in (scenes[12], scenes[2]):
         for instance in scene.instances:
             if instance.category in kinds and instance.category != "person":
                 continue
@@ -179,27 +186,11 @@ def test_a_house_keeps_its_openings_in_another_look():
         assert not ((abs(middle[:, 0] - at) < 0.4) & (middle[:, 1] < 2.0)).any()
 
 
-def test_a_world_of_streets_returns_to_the_same_bits():
-    world = load_world("Reference-v0", size=(48, 48), chunk=36, detail="coarse")
-    start = Start(scene={"family": "street", "seed": 2, "view": "loop"})
-    first = world.reset(start, seed=3, plan=None)
-    poses = np.tile(np.eye(4), (36, 1, 1))
-    for k, degrees in enumerate([*range(10, 181, 10), *range(170, -1, -10)]):
-        a = np.radians(degrees)
-        poses[k, 0, 0] = poses[k, 2, 2] = np.cos(a)
-        poses[k, 0, 2], poses[k, 2, 0] = np.sin(a), -np.sin(a)
-    poses[-1] = np.eye(4)
-    after = world.step(poses)
-    world.close()
-    assert np.array_equal(first.frames[0], after.frames[-1])
-    assert not np.array_equal(first.frames[0], after.frames[17])
-
-
 @pytest.mark.parametrize("category", sorted(SIZES))
 def test_things_keep_to_their_size_and_vary(category):
     size = np.array(SIZES[category])
     looks = set()
-    for seed in range(6):
+    for seed in range(5):
         piece = make_street_thing(category, seed, tuple(size), list(SEASONS)[seed % 3])
         mesh = piece.mesh
         assert np.isfinite(mesh.vertices).all() and np.isfinite(mesh.uv).all()
@@ -214,7 +205,7 @@ def test_things_keep_to_their_size_and_vary(category):
             assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)
             assert {m.texture for m in piece.coarse.materials} <= set(piece.textures)
         looks.add((len(mesh.faces), tuple(sorted(m.texture for m in mesh.materials))))
-    assert len(looks) >= 5
+    assert len(looks) >= 4
 
 
 def test_events_are_refused():
