@@ -18,6 +18,7 @@ __all__ = ["FAMILIES", "SceneName", "find_view", "read_start", "reimagine", "sce
 FAMILIES = {
     "interior": "worldenv.worlds.reference.interior",
     "park": "worldenv.worlds.reference.park",
+    "street": "worldenv.worlds.reference.street",
     "plain": "worldenv.worlds.reference.plain",
     "workshop": "worldenv.worlds.reference.workshop",
 }

@@ -16,7 +16,7 @@ from worldenv.worlds.reference.figure import Figure, at_ease, make_figure
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.people import make_person, wears_skirt
 
-__all__ = ["PACE", "STEP", "stride", "travelled", "walker"]
+__all__ = ["PACE", "STEP", "bearing", "pulled", "stride", "travelled", "turned", "walker"]
 
 STEP, PACE = 0.54, 0.72
 """Length of a step in metres and how long it takes in seconds: an unhurried walk."""
@@ -75,19 +75,19 @@ def stride(figure: Figure, u: float, steps: int) -> NDArray[np.float32]:
     for side, (ahead, _, pitch) in enumerate(feet):
         start = hip + np.array([drop, 0])
         first, second = _bend(goals[side] - start, hip, knee, ankle)
-        bent = start + _turned(knee - hip, first)
-        end = bent + _turned(ankle - knee, second)
+        bent = start + turned(knee - hip, first)
+        end = bent + turned(ankle - knee, second)
         chain = ((hip, start, first), (knee, bent, second), (ankle, end, -pitch))
         legs, arms = figure.legs[side], figure.arms[side]
         shares = [s[legs] for s in (figure.thigh[side], figure.shin, figure.foot)]
-        moved[legs, 1:] += _pulled(points[legs, 1:], drop, chain, shares)
+        moved[legs, 1:] += pulled(points[legs, 1:], drop, chain, shares)
         angle = -SWING * ahead
         fold = angle + walking * (ELBOW + 0.35 * max(angle, 0.0))
         shoulder, elbow = joints[side, 3, 1:], joints[side, 4, 1:]
         top = shoulder + np.array([drop, 0])
-        arm = ((shoulder, top, angle), (elbow, _turned(elbow - shoulder, angle) + top, fold))
+        arm = ((shoulder, top, angle), (elbow, turned(elbow - shoulder, angle) + top, fold))
         shares = [s[arms] for s in (figure.upper[side], figure.lower)]
-        moved[arms, 1:] += _pulled(points[arms, 1:], drop, arm, shares)
+        moved[arms, 1:] += pulled(points[arms, 1:], drop, arm, shares)
     # Shoulders turn against the hips.
     turn = TWIST * (feet[0][0] - feet[1][0]) * figure.twist
     c, s = np.cos(turn), np.sin(turn)
@@ -98,7 +98,7 @@ def stride(figure: Figure, u: float, steps: int) -> NDArray[np.float32]:
     return moved.astype(np.float32)
 
 
-def _pulled(
+def pulled(
     points: Array,
     drop: float,
     chain: Sequence[tuple[Array, Array, float]],
@@ -113,9 +113,9 @@ def _pulled(
         shares: How far each point follows each, (n,).
     """
     (joint, place, turn), inner = chain[-1], shares[-1]
-    at = _turned(points - joint, turn) + place
+    at = turned(points - joint, turn) + place
     for (joint, place, turn), share in zip(chain[-2::-1], shares[-2::-1], strict=True):
-        there = _turned(points - joint, turn) + place
+        there = turned(points - joint, turn) + place
         at = there + inner[:, None] * (at - there)
         inner = share
     return np.asarray(inner[:, None] * (at - points - [drop, 0]))
@@ -160,17 +160,17 @@ def _bend(goal: Array, hip: Array, knee: Array, ankle: Array) -> tuple[float, fl
     first, second = float(np.hypot(*(knee - hip))), float(np.hypot(*(ankle - knee)))
     far = min(float(np.hypot(*goal)), first + second - 1e-9)
     cosine = (first**2 + far**2 - second**2) / (2 * first * far)
-    thigh = _angle(goal) + float(np.arccos(np.clip(cosine, -1, 1)))
+    thigh = bearing(goal) + float(np.arccos(np.clip(cosine, -1, 1)))
     bent = np.array([-np.cos(thigh), np.sin(thigh)]) * first
-    return thigh - _angle(knee - hip), _angle(goal - bent) - _angle(ankle - knee)
+    return thigh - bearing(knee - hip), bearing(goal - bent) - bearing(ankle - knee)
 
 
-def _angle(line: Array) -> float:
+def bearing(line: Array) -> float:
     """Return how far a hanging line (y, z) points forward of straight down, in radians."""
     return float(np.arctan2(line[1], -line[0]))
 
 
-def _turned(points: Array, angle: float) -> Array:
+def turned(points: Array, angle: float) -> Array:
     """Return points (..., 2) of (y, z) turned forward by an angle in radians."""
     c, s = np.cos(angle), np.sin(angle)
     return np.asarray(points @ np.array([[c, -s], [s, c]]))
