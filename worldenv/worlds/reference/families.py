@@ -19,6 +19,7 @@ FAMILIES = {
     "abstract": "worldenv.worlds.reference.abstract",
     "interior": "worldenv.worlds.reference.interior",
     "park": "worldenv.worlds.reference.park",
+    "street": "worldenv.worlds.reference.street",
     "plain": "worldenv.worlds.reference.plain",
 }
 

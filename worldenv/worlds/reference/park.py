@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference import (
-    park_plants,
+    outdoor_plants,
     park_play,
-    park_props,
-    park_sights,
-    park_stalls,
+    outdoor_props,
+    outdoor_sights,
+    outdoor_stalls,
 )
 from worldenv.worlds.reference.furniture import Piece, Size
-from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill, make_any
+from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill
 from worldenv.worlds.reference.park_setting import (
     make_house,
     make_kerb,
@@ -25,19 +25,41 @@ from worldenv.worlds.reference.park_setting import (
     make_path,
     make_woods,
 )
-from worldenv.worlds.reference.park_sky import Weather, draw_weather, lamps_of, make_sky
-from worldenv.worlds.reference.park_things import SEASONS
-from worldenv.worlds.reference.park_views import find_park_views
-from worldenv.worlds.reference.people import same_body
+from worldenv.worlds.reference.sky import Weather, draw_weather, lamps_of, make_sky
+from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
+from worldenv.worlds.reference.outdoor_views import find_outdoor_views
+from worldenv.worlds.reference.people import make_person, same_body
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.textures import Kit
 
-assert park_plants and park_play and park_props and park_sights and park_stalls
+assert outdoor_plants and park_play and outdoor_props and outdoor_sights and outdoor_stalls
 # Importing them registers their makers.
 
 SETTING = ("sky", "lawn", "meadow", "path", "kerb", "woods", "house")
 """Categories of what surrounds the park's things."""
+SIGHTS = (
+    "fountain",
+    "statue",
+    "pond",
+    "gazebo",
+    "kiosk",
+    "slide",
+    "swing",
+    "bench",
+    "bicycle",
+    "parasol",
+    "picnic table",
+    "flower bed",
+    "boulder",
+    "signpost",
+    "planter",
+    "street lamp",
+    "litter bin",
+    "sand pit",
+    "bush",
+)
+"""What views are sought for, after people."""
 GROUNDS = ("gravel", "slabs", "clinker", "cobbles")
 Redraw = Callable[[int], Piece]
 
@@ -82,7 +104,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         tags=tags,
         display=0.74,
     )
-    return find_park_views(scene)
+    return find_outdoor_views(scene, SIGHTS)
 
 
 def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
@@ -158,9 +180,9 @@ def _another(scene: Scene, instance: Instance, seed: int) -> Piece:
     size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
     if category in SETTING:
         return _redraws(scene, instance, size)[category](seed)
-    if category == "person" and same_body(f"person/{seed}", instance.variant):
-        seed += 1
-    return make_any(category, seed, size, season)
+    if category == "person":
+        return make_person(seed + same_body(f"person/{seed}", instance.variant))
+    return make_thing(category, seed, size, season)
 
 
 def _redraws(scene: Scene, instance: Instance, size: Size) -> dict[str, Redraw]:

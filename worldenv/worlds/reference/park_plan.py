@@ -14,92 +14,24 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.park_setting import Ways
-from worldenv.worlds.reference.park_things import make_thing
-from worldenv.worlds.reference.people import make_person
+from worldenv.worlds.reference.outdoor_things import make_thing
+from worldenv.worlds.reference.plot import Plot, beside
 from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.scene import Instance
-from worldenv.worlds.reference.shapes import placed
-from worldenv.worlds.reference.views import FLAT, box_of
 
 LIMIT = 14.0
 """Half the side of the square that may be walked, in metres."""
-GAP = 0.05
-"""Least distance between things, in metres."""
-
-
-def make_any(category: str, seed: int, size: Size, season: str) -> Piece:
-    """Return a thing of a park, or a person."""
-    return make_person(seed) if category == "person" else make_thing(category, seed, size, season)
-
-
-class Plan:
-    """A park being laid out. Positions are those of the unmirrored plan.
+class Plan(Plot):
+    """A park being laid out.
 
     Attributes:
-        rng: What decides.
-        season: Of its plants.
-        mirror: -1.0 where east and west are swapped, else 1.0.
-        instances: What stands so far.
-        textures: Their textures.
-        sizes: Instance id -> the size it was made to.
         ways: The paths; only people and what is said to be stand on them.
     """
 
     def __init__(self, rng: np.random.Generator, season: str, mirrored: bool) -> None:
-        self.rng, self.season = rng, season
-        self.mirror = -1.0 if mirrored else 1.0
-        self.instances: list[Instance] = []
-        self.textures: dict[str, NDArray[np.uint8]] = {}
-        self.sizes: dict[int, Size] = {}
+        far = LIMIT + 5.0
+        super().__init__(rng, season, mirrored, make_thing, (-far, -far, far, far))
         self.ways = Ways((), ())
-        self._kept: list[tuple[float, float, float, float]] = []
-        self._boxes: list[NDArray[np.float64]] = []
-
-    def uniform(self, low: float, high: float) -> float:
-        """Return a number in [low, high)."""
-        return float(self.rng.uniform(low, high))
-
-    def either(self, *names: str) -> str:
-        """Return one of the names."""
-        return names[int(self.rng.integers(len(names)))]
-
-    def keep(self, x0: float, x1: float, z0: float, z1: float) -> None:
-        """Keep a rectangle of the ground free of what is higher than a kerb."""
-        low, high = sorted((self.mirror * x0, self.mirror * x1))
-        self._kept.append((low, high, z0, z1))
-
-    def seed(self) -> int:
-        """Return a seed for a thing."""
-        return int(self.rng.integers(1 << 16))
-
-    def add(
-        self,
-        piece: Piece,
-        category: str,
-        pose: NDArray[np.float64],
-        size: Size,
-        *,
-        name: str | None = None,
-        flat: bool = False,
-    ) -> Instance:
-        """Add a piece at a scene pose, without any check."""
-        count = sum(i.category == category for i in self.instances)
-        instance = Instance(
-            len(self.instances) + 1,
-            name or f"{category.replace(' ', '-')}-{count + 1}",
-            category,
-            piece.variant,
-            piece.mesh,
-            pose,
-            piece.coarse,
-            flat,
-        )
-        self.instances.append(instance)
-        self.textures.update(piece.textures)
-        self.sizes[instance.id] = size
-        if not flat:
-            self._boxes.append(box_of(instance))
-        return instance
 
     def put(
         self,
@@ -110,23 +42,15 @@ class Plan:
         turn: float = 0.0,
         *,
         seed: int | None = None,
+        y: float = 0.0,
+        piece: Piece | None = None,
         on_path: bool = False,
     ) -> Instance | None:
         """Place a thing, or nothing where it would touch another or stand in the way."""
-        pose = placed(self.mirror * x, 0.0, z, self.mirror * turn)
         seed = self.seed() if seed is None else seed
-        if category != "person" and not on_path and self._on_path(pose[0, 3], pose[2, 3]):
+        if category != "person" and not on_path and self._on_path(self.mirror * x, z):
             return None
-        reach = 0.3 * min(size[0], size[2])
-        if not self._free(
-            np.array([pose[:3, 3] - [reach, 0, reach], pose[:3, 3] + [reach, size[1], reach]])
-        ):
-            return None
-        piece = make_any(category, seed, size, self.season)
-        trial = Instance(0, "", category, "", piece.mesh, pose)
-        if not self._free(box_of(trial)):
-            return None
-        return self.add(piece, category, pose, size)
+        return super().put(category, size, x, z, turn, seed=seed, y=y, piece=piece)
 
     def _on_path(self, x: float, z: float) -> bool:
         for line, width in self.ways.lines:
@@ -134,91 +58,72 @@ class Plan:
                 return True
         return any(np.hypot(x - cx, z - cz) < r + 0.2 for cx, cz, r in self.ways.discs)
 
-    def _free(self, box: NDArray[np.float64]) -> bool:
-        if abs(box[:, [0, 2]]).max() > LIMIT + 5.0:
-            return False
-        if box[1, 1] > FLAT:
-            for x0, x1, z0, z1 in self._kept:
-                if box[0, 0] < x1 and box[1, 0] > x0 and box[0, 2] < z1 and box[1, 2] > z0:
-                    return False
-        if not self._boxes:
-            return True
-        others = np.array(self._boxes)
-        apart = (box[0] >= others[:, 1] + GAP) | (box[1] <= others[:, 0] - GAP)
-        return bool(apart.any(axis=1).all())
-
 
 Station = Callable[[Plan, float, float, float], None]
-
-
-def _local(x: float, z: float, turn: float, right: float, out: float) -> tuple[float, float]:
-    """Return the place that lies so far to a station's own right (x) and front (z)."""
-    a = np.radians(turn)
-    return x + right * np.cos(a) + out * np.sin(a), z - right * np.sin(a) + out * np.cos(a)
 
 
 def _seat(p: Plan, x: float, z: float, turn: float) -> None:
     seed = p.seed()
     p.put("bench", (p.uniform(1.5, 1.9), 0.86, 0.62), x, z, turn, seed=seed)
-    p.put("litter bin", (0.46, 0.86, 0.46), *_local(x, z, turn, 1.35, 0.0), turn)
-    p.put("street lamp", (0.9, p.uniform(3.0, 3.6), 0.9), *_local(x, z, turn, -1.5, -0.4), turn)
-    p.put("bush", (1.3, p.uniform(0.9, 1.4), 1.1), *_local(x, z, turn, 0.2, -1.2), turn)
+    p.put("litter bin", (0.46, 0.86, 0.46), *beside(x, z, turn, 1.35, 0.0), turn)
+    p.put("street lamp", (0.9, p.uniform(3.0, 3.6), 0.9), *beside(x, z, turn, -1.5, -0.4), turn)
+    p.put("bush", (1.3, p.uniform(0.9, 1.4), 1.1), *beside(x, z, turn, 0.2, -1.2), turn)
 
 
 def _cafe(p: Plan, x: float, z: float, turn: float) -> None:
-    p.put("kiosk", (2.7, 2.9, 2.3), *_local(x, z, turn, 0.0, -1.2), turn)
+    p.put("kiosk", (2.7, 2.9, 2.3), *beside(x, z, turn, 0.0, -1.2), turn)
     for right, out in ((-2.6, 0.8), (2.7, 0.9)):
-        p.put("parasol", (2.1, 2.35, 2.1), *_local(x, z, turn, right, out), p.uniform(0, 40))
-    p.put("litter bin", (0.46, 0.86, 0.46), *_local(x, z, turn, 1.65, -0.2), turn)
+        p.put("parasol", (2.1, 2.35, 2.1), *beside(x, z, turn, right, out), p.uniform(0, 40))
+    p.put("litter bin", (0.46, 0.86, 0.46), *beside(x, z, turn, 1.65, -0.2), turn)
 
 
 def _play(p: Plan, x: float, z: float, turn: float) -> None:
     kind = p.either("swing", "slide")
     if kind == "swing":
         p.put("swing", (2.9, 2.2, 1.6), x, z, turn)
-        p.put("slide", (1.1, 2.5, 3.0), *_local(x, z, turn, 2.8, -0.4), turn + 20)
+        p.put("slide", (1.1, 2.5, 3.0), *beside(x, z, turn, 2.8, -0.4), turn + 20)
     else:
         p.put("slide", (1.1, 2.5, 3.0), x, z, turn)
-        p.put("swing", (2.9, 2.2, 1.6), *_local(x, z, turn, -2.9, -0.4), turn)
-    p.put("sand pit", (2.0, 0.36, 2.0), *_local(x, z, turn, -2.6, 1.2), turn)
+        p.put("swing", (2.9, 2.2, 1.6), *beside(x, z, turn, -2.9, -0.4), turn)
+    p.put("sand pit", (2.0, 0.36, 2.0), *beside(x, z, turn, -2.6, 1.2), turn)
 
 
 def _picnic(p: Plan, x: float, z: float, turn: float) -> None:
     p.put("picnic table", (1.7, 0.76, 1.6), x, z, turn + p.uniform(-20, 20))
-    p.put("bicycle", (1.72, 1.05, 0.56), *_local(x, z, turn, 1.9, -0.6), turn + p.uniform(-20, 20))
-    p.put("litter bin", (0.46, 0.86, 0.46), *_local(x, z, turn, -1.5, -0.7), turn)
+    p.put("bicycle", (1.72, 1.05, 0.56), *beside(x, z, turn, 1.9, -0.6), turn + p.uniform(-20, 20))
+    p.put("litter bin", (0.46, 0.86, 0.46), *beside(x, z, turn, -1.5, -0.7), turn)
 
 
 def _garden(p: Plan, x: float, z: float, turn: float) -> None:
     p.put("flower bed", (2.6, 0.62, 1.1), x, z, turn)
-    p.put("planter", (0.7, p.uniform(0.9, 1.2), 0.7), *_local(x, z, turn, -1.8, 0.1), turn)
-    p.put("planter", (0.7, p.uniform(0.9, 1.2), 0.7), *_local(x, z, turn, 1.8, 0.1), turn)
-    p.put("bush", (1.5, p.uniform(1.2, 1.7), 1.4), *_local(x, z, turn, 0.3, -1.5), turn)
+    p.put("planter", (0.7, p.uniform(0.9, 1.2), 0.7), *beside(x, z, turn, -1.8, 0.1), turn)
+    p.put("planter", (0.7, p.uniform(0.9, 1.2), 0.7), *beside(x, z, turn, 1.8, 0.1), turn)
+    p.put("bush", (1.5, p.uniform(1.2, 1.7), 1.4), *beside(x, z, turn, 0.3, -1.5), turn)
 
 
 def _rocks(p: Plan, x: float, z: float, turn: float) -> None:
     p.put("boulder", (p.uniform(1.2, 1.7), p.uniform(0.7, 1.15), 1.2), x, z, p.uniform(0, 360))
-    p.put("signpost", (1.2, 2.3, 0.5), *_local(x, z, turn, -1.4, 0.4), turn)
-    p.put("bush", (1.2, 1.0, 1.1), *_local(x, z, turn, 1.6, -0.4), turn)
+    p.put("signpost", (1.2, 2.3, 0.5), *beside(x, z, turn, -1.4, 0.4), turn)
+    p.put("bush", (1.2, 1.0, 1.1), *beside(x, z, turn, 1.6, -0.4), turn)
 
 
 def _waters(p: Plan, x: float, z: float, turn: float) -> None:
     p.put("pond", (3.4, 0.8, 2.6), x, z, 0.0)
-    p.put("boulder", (0.9, 0.6, 0.8), *_local(x, z, turn, -2.3, -0.6), p.uniform(0, 360))
-    p.put("bush", (1.2, 1.1, 1.1), *_local(x, z, turn, 2.3, -0.9), turn)
+    p.put("boulder", (0.9, 0.6, 0.8), *beside(x, z, turn, -2.3, -0.6), p.uniform(0, 360))
+    p.put("bush", (1.2, 1.1, 1.1), *beside(x, z, turn, 2.3, -0.9), turn)
 
 
 def _pavilion(p: Plan, x: float, z: float, turn: float) -> None:
-    p.put("gazebo", (3.2, 3.3, 3.2), *_local(x, z, turn, 0.0, -0.8), turn)
-    p.put("planter", (0.7, 1.1, 0.7), *_local(x, z, turn, -2.0, 0.8), turn)
-    p.put("bicycle", (1.72, 1.05, 0.56), *_local(x, z, turn, 2.3, 0.6), turn + 70)
+    p.put("gazebo", (3.2, 3.3, 3.2), *beside(x, z, turn, 0.0, -0.8), turn)
+    p.put("planter", (0.7, 1.1, 0.7), *beside(x, z, turn, -2.0, 0.8), turn)
+    p.put("bicycle", (1.72, 1.05, 0.56), *beside(x, z, turn, 2.3, 0.6), turn + 70)
 
 
 def _monument(p: Plan, x: float, z: float, turn: float) -> None:
     p.put("statue", (1.0, p.uniform(2.5, 3.0), 1.0), x, z, turn)
     for s in (-1, 1):
-        p.put("flower bed", (1.2, 0.55, 1.2), *_local(x, z, turn, 1.5 * s, 0.3), turn)
-    p.put("hedge", (3.6, p.uniform(0.9, 1.3), 0.6), *_local(x, z, turn, 0.0, -1.2), turn)
+        p.put("flower bed", (1.2, 0.55, 1.2), *beside(x, z, turn, 1.5 * s, 0.3), turn)
+    p.put("hedge", (3.6, p.uniform(0.9, 1.3), 0.6), *beside(x, z, turn, 0.0, -1.2), turn)
 
 
 STATIONS: dict[str, Station] = {

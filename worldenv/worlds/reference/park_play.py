@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from worldenv.worlds.reference.furniture import Size
-from worldenv.worlds.reference.park_things import (
+from worldenv.worlds.reference.outdoor_things import (
     BRIGHTS,
     TIMBERS,
     blob,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece
-from worldenv.worlds.reference.park_things import SEASONS, ParkKit, blob, cards, season_of
+from worldenv.worlds.reference.outdoor_things import SEASONS, ParkKit, blob, cards, season_of
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 

@@ -1,7 +1,8 @@
-"""Finding places to start from in a park: walks around its middle, and what is well seen."""
+"""Finding places to start from outdoors: walks around the middle, and what is well seen."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,37 +23,14 @@ from worldenv.worlds.reference.views import (
     walked,
 )
 
-FAR = {"tree": 16.0, "gazebo": 12.0, "kiosk": 12.0}
+FAR = {"tree": 16.0, "gazebo": 12.0, "kiosk": 12.0, "van": 11.0, "car": 10.0}
 """How far a thing may be to count as well seen, in metres; others 9."""
-SIGHTS = (
-    "fountain",
-    "statue",
-    "pond",
-    "gazebo",
-    "kiosk",
-    "slide",
-    "swing",
-    "bench",
-    "bicycle",
-    "parasol",
-    "picnic table",
-    "flower bed",
-    "boulder",
-    "signpost",
-    "planter",
-    "street lamp",
-    "litter bin",
-    "sand pit",
-    "bush",
-)
-"""What views are sought for, after people."""
-
-
 class Looker:
     """Finds out what is seen from where in a scene, and which walks there is room for."""
 
     def __init__(self, scene: Scene) -> None:
-        self.things = [i for i in scene.instances if not i.flat]
+        setting = scene.tags.get("setting", "").split(",")
+        self.things = [i for i in scene.instances if not i.flat and i.category not in setting]
         self.boxes = np.array([box_of(i) for i in self.things])
         self.scene = scene
         self.obstacles, self.room = plan_boxes(scene.instances), room_of(scene)
@@ -123,8 +101,14 @@ class Looker:
         return None if best is None else self.look("people", best[1])
 
 
-def find_park_views(scene: Scene) -> Scene:
-    """Return the scene with its views: fixed ones for walks, found ones for targets."""
+def find_outdoor_views(scene: Scene, sights: Sequence[str], most: int = 24) -> Scene:
+    """Return the scene with its views: fixed ones for walks, found ones for targets.
+
+    Args:
+        scene: Without views.
+        sights: Categories that views are sought for, after people.
+        most: How many views are enough.
+    """
     looker = Looker(scene)
     side = -1.0 if scene.tags["mirrored"] == "True" else 1.0
     left = min(side * (MIDDLE - 2.0), side * (MIDDLE + 2.0))
@@ -149,8 +133,8 @@ def find_park_views(scene: Scene) -> Scene:
     group = looker.group(people)
     if group is not None:
         views.append(group)
-    for category in SIGHTS:
-        if len(views) >= 24:
+    for category in sights:
+        if len(views) >= most:
             break
         for thing in looker.things:
             if thing.category == category:

@@ -1,4 +1,7 @@
-"""Making things for parks: the registry of makers, and what they share. See ``furniture``."""
+"""Making things that stand outdoors: registries of makers, and what they share.
+
+Makers as in ``furniture``.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,22 @@ BRIGHTS = ["#c8423a", "#2f6fb0", "#e0b02f", "#3f8f5a", "#d9772f", "#8a4f9a", "#e
 PETALS = ["#d9352f", "#f2c530", "#e87aa8", "#8a4fc0", "#f4f0f0", "#f08030", "#4f6fd0", "#b02a5a"]
 
 
-def thing(category: str, *, smooth: bool = False, leafy: bool = False) -> Callable[[Maker], Maker]:
+def thing(
+    category: str,
+    *,
+    smooth: bool = False,
+    leafy: bool = False,
+    makers: dict[str, Maker] | None = None,
+) -> Callable[[Maker], Maker]:
     """Register a maker for a category.
 
     Args:
         category: What it makes.
         smooth: Whether all its light is at the vertices.
         leafy: Whether light comes through it and its backs are seen.
+        makers: Where to; None for ``PARK_MAKERS``.
     """
+    registry = PARK_MAKERS if makers is None else makers
 
     def register(function: Maker) -> Maker:
         def made(kit: Kit, b: Builder, size: Size) -> Mesh:
@@ -40,30 +51,38 @@ def thing(category: str, *, smooth: bool = False, leafy: bool = False) -> Callab
             level[:, 1] = np.maximum(level[:, 1], 0)
             return mesh._replace(vertices=level, smooth=smooth, two_sided=leafy)
 
-        PARK_MAKERS[category] = made
+        registry[category] = made
         return function
 
     return register
 
 
-def make_thing(category: str, seed: int, size: Size, season: str = "summer") -> Piece:
+def make_thing(
+    category: str,
+    seed: int,
+    size: Size,
+    season: str = "summer",
+    makers: dict[str, Maker] | None = None,
+) -> Piece:
     """Return a thing of a category, of about that size.
 
     Args:
-        category: One of ``PARK_MAKERS``.
+        category: One of ``makers``.
         seed: Equal seeds give equal things.
         size: Width, height and depth in metres.
         season: One of ``SEASONS``; decides the colours of plants.
+        makers: What makes it; None for ``PARK_MAKERS``.
 
     Raises:
         KeyError: no such category or season.
     """
+    maker = (PARK_MAKERS if makers is None else makers)[category]
     key = (seed, zlib.crc32(category.encode()))
     kit = ParkKit(key, SEASONS[season])
-    mesh = PARK_MAKERS[category](kit, Builder(), size)
+    mesh = maker(kit, Builder(), size)
     coarse = None
     if len(mesh.faces) > HEAVY // 2:
-        coarse = PARK_MAKERS[category](ParkKit(key, SEASONS[season]), Builder(coarse=True), size)
+        coarse = maker(ParkKit(key, SEASONS[season]), Builder(coarse=True), size)
         coarse = coarse if len(coarse.faces) < 0.6 * len(mesh.faces) else None
     return Piece(mesh, coarse, f"{category}/{seed}", kit.textures)
 

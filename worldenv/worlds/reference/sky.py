@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece
-from worldenv.worlds.reference.park_textures import sky
+from worldenv.worlds.reference.outdoor_textures import sky
 from worldenv.worlds.reference.scene import Lamp, Material
 from worldenv.worlds.reference.shapes import Builder
 
