@@ -94,6 +94,23 @@ def write_parks() -> None:
     cv2.imwrite(str(IMAGES / "park.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
 
 
+WORKSHOPS = ((0, "open"), (2, "square"), (1, "people"), (4, "loop"), (3, "hall"), (5, "open"))
+"""Scene seeds and views of the picture of workshops."""
+
+
+def write_workshops() -> None:
+    """Write six views of workshops side by side."""
+    frames = []
+    for seed, view in WORKSHOPS:
+        world = load_world("Reference-v0", size=(384, 256), supersample=3)
+        start = Start(scene={"family": "workshop", "seed": seed, "view": view})
+        frames.append(world.reset(start, seed=0).frames[0])
+        world.close()
+    rows = [np.concatenate(frames[i : i + 3], axis=1) for i in (0, 3)]
+    sheet = np.concatenate(rows)
+    cv2.imwrite(str(IMAGES / "workshop.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
+
+
 def write_report(run: Path) -> None:
     """Write a picture of the top of a run's report, by headless Chromium."""
     browser = shutil.which("chromium")
@@ -112,5 +129,6 @@ if __name__ == "__main__":
     write_walk(human)
     write_video(human)
     write_parks()
+    write_workshops()
     if len(sys.argv) > 1:
         write_report(Path(sys.argv[1]).resolve())

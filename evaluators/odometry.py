@@ -107,7 +107,7 @@ def fit(points: Points, seen: Floats, pose: Floats, K: Floats, *, moves: bool, n
         pose: Where to start from, shape (4, 4).
         K: Intrinsics, shape (3, 3).
         moves: Whether the position may change; else only the orientation.
-        noise: Standard deviation of ``seen``, pixels; at most this at the end.
+        noise: Standard deviation of ``seen``, pixels; outliers are told by it.
     """
     R, t = pose[:3, :3].copy(), pose[:3, 3].copy()
     inverse = points.inverse.copy()
@@ -173,8 +173,8 @@ def choose(
 ) -> tuple[Fit, bool]:
     """Return the simplest motion that explains what is seen, and whether the camera moved.
 
-    Staying, turning, and turning while moving are fitted in this order; a freer one is believed
-    only where it explains clearly more, so that noise moves nothing.
+    A turn alone is fitted first, then a turn with a step; the step is believed only where it
+    explains clearly more, so that noise moves nothing.
 
     Args:
         points: What is followed.

@@ -129,12 +129,13 @@ class Profile:
         )
 
     def identity(self) -> dict[str, dict[str, str]]:
-        """Return role -> name, revision and checksum of the backbones that were used."""
+        """Return role -> name, revision, checksum and device of the backbones that were used."""
         return {
             role: {
                 "name": backbone.name,
                 "revision": backbone.revision,
                 "checksum": backbone.checksum,
+                "device": self.device,
             }
             for role, backbone in sorted(self._made.items())
             if role in ROLES

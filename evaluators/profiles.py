@@ -254,6 +254,44 @@ TABLE: dict[str, dict[str, Choice]] = {
 """Profile -> role -> choice; a role that is not listed is ``unavailable`` there."""
 
 
+def wanting(profile: str) -> list[str]:
+    """Return what keeps roles of a profile from being answered here, with the commands that help.
+
+    Args:
+        profile: Name, with or without ``+truth``; what truth may answer is left out then.
+    """
+    base, _, suffix = profile.partition("+")
+    by_remedy: dict[str, list[str]] = {}
+    for role, choice in TABLE[base].items():
+        if suffix and role in OF_TRUTH:
+            continue
+        absent = [name for name in choice.modules if find_spec(name) is None]
+        if absent:
+            remedy = f"pip install 'worldenv[{choice.extra}]'"
+            by_remedy.setdefault(remedy, []).append(role)
+        for name in choice.weights:
+            if weights.find(name) is None:
+                table = weights.table()[name]
+                if table.source == "local":
+                    remedy = f"worldenv weights fetch {name} --from FOLDER"
+                else:
+                    flag = "" if table.commercial else " --non-commercial"
+                    remedy = f"worldenv weights fetch {base}{flag}"
+                by_remedy.setdefault(remedy, []).append(role)
+        if choice.environment and not os.environ.get(choice.environment):
+            by_remedy.setdefault(f"set {choice.environment}, see docs/backbones.md", []).append(
+                role
+            )
+    return [
+        f"{', '.join(dict.fromkeys(roles))}: unavailable; {remedy}"
+        for remedy, roles in by_remedy.items()
+    ]
+
+
+OF_TRUTH = ("depth", "pose", "detect", "segment", "judge", "second_detect", "follow", "odometry")
+"""Roles that a source which knows its truth answers, or makes needless."""
+
+
 def weights_of(profile: str) -> tuple[str, ...]:
     """Return the ids of the weights that a profile needs, each once, in order of roles."""
     choices = TABLE[profile].values()

@@ -92,7 +92,8 @@ def test_scores_come_with_the_frame_that_completes_them():
     assert second.metric == "later" and second.final_at == 6
     summary = engine.finish()
     assert summary.scores == (first, second) and not summary.aborted
-    assert summary.backbones == {"embed": {"name": "sums", "revision": "7", "checksum": "abc"}}
+    made = {"name": "sums", "revision": "7", "checksum": "abc", "device": "cpu"}
+    assert summary.backbones == {"embed": made}
     assert summary.constants_version == CONSTANTS_VERSION and summary.profile == "test"
     assert engine.finish() is summary
     with pytest.raises(InvalidFrames, match="finished"):

@@ -56,6 +56,8 @@ def test_what_is_absent_is_brought_by_the_command_that_is_named(name, monkeypatc
         elif choice.environment:
             assert "pip install" in reason
             assert choice.environment in reason
+        elif "K" in choice.uses:
+            assert "intrinsics" in reason
         else:
             assert reason is None
 

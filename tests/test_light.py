@@ -13,6 +13,7 @@ from worldenv import weights
 from worldenv.camera import CameraPath
 from worldenv.evaluators.backbones.regions import region
 from worldenv.evaluators.engine import Engine, build_engine
+from worldenv.evaluators.metrics.checks import InvalidInput
 from worldenv.evaluators.plan import Ask, Context, Measurement, Outcome, Slot, Thing
 from worldenv.evaluators.profile import Profile, load_profile
 from worldenv.evaluators.profiles import TABLE, Setting
@@ -217,6 +218,16 @@ def test_lpips_holds_no_more_than_is_in_use():
     for _ in range(20):
         held = [*held[1:], looked_at(frame, net)]
     assert net._store._places == 4
+
+
+@needs("perceptual")
+@pytest.mark.parametrize("size", [(31, 200), (200, 31), (31, 31)])
+def test_lpips_says_which_frames_are_too_small(size):
+    noise = np.random.default_rng(0).integers(0, 256, (*size, 3), np.uint8)
+    maps = looked_at(noise)
+    assert answer("perceptual", maps, looked_at(noise[::-1].copy()), frames=(0, 1)) > 0
+    with pytest.raises(InvalidInput, match="at least 31 x 31"):
+        looked_at(noise[:30, :30])
 
 
 # style

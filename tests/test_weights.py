@@ -590,3 +590,25 @@ def test_a_network_takes_a_whole_checkpoint_or_none(tmp_path):
     with pytest.raises(DamagedWeights, match="cannot be read"):
         load_state(net, located, "absent.safetensors")
     assert issubclass(DamagedWeights, WeightsNotFound) and issubclass(FetchFailed, WorldEnvError)
+
+
+def test_a_profile_without_weights_says_which_commands_bring_them(tmp_path, monkeypatch, capsys):
+    from worldenv.cli_weights import say_wanting
+    from worldenv.evaluators.profile import load_profile
+    from worldenv.evaluators.profiles import TABLE, wanting
+
+    monkeypatch.setenv(weights.FOLDER, str(tmp_path / "empty"))
+    lines = wanting("light")
+    assert any(line.endswith("worldenv weights fetch light") for line in lines)
+    assert wanting("classic") == []
+    assert any(line.endswith("weights fetch paper --non-commercial") for line in wanting("paper"))
+    assert not any("segment" in line for line in wanting("light+truth"))
+    say_wanting("light")
+    assert "worldenv weights fetch light" in capsys.readouterr().out
+    # Only what needs weights is missing; the rest of the profile answers.
+    profile = load_profile("light")
+    for role, choice in TABLE["light"].items():
+        if choice.weights:
+            assert "worldenv weights fetch" in (profile.lacks(role) or ""), role
+        elif "K" not in choice.uses:
+            assert profile.lacks(role) is None, role

@@ -137,6 +137,7 @@ def bench(
     seeds = seed or [0]
     options = parse_options(world_option or [])
     settings = runner.Settings(world, options, profile)
+    cli_weights.say_wanting(profile)
     episodes = runner.plan(settings, suite, selected, seeds, controls=controls)
     parts = parse_shard(shard)
     if parts is not None:

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
+from worldenv.cli_weights import say_wanting
 from worldenv.report.console import console, errors, print_summary, print_table, progress_bar
 from worldenv.world import WorldEnvError
 
@@ -77,6 +78,7 @@ def score(
     from worldenv.conventions import convention_of
 
     use_judge(judge, judge_model)
+    say_wanting(profile or "classic")
     use_cache(cache)
     if task or mapping is not None or (source is not None and source.suffix == ".json"):
         alone = {"--path": path, "--script": script, "--case": case}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from worldenv.fetch import Plan
 
-__all__ = ["add_to"]
+__all__ = ["add_to", "say_wanting"]
 
 weights_app = typer.Typer(help="Pretrained weights: list them, bring them, verify them.")
 
@@ -34,6 +34,16 @@ _Names = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
     app.add_typer(weights_app, name="weights", no_args_is_help=True)
+
+
+def say_wanting(profile: str) -> None:
+    """Say which roles of a profile cannot be answered here, and the commands that help."""
+    from worldenv.evaluators.profile import PROFILES
+    from worldenv.evaluators.profiles import wanting
+
+    if profile in PROFILES:
+        for line in wanting(profile):
+            console.print(f"[yellow]{escape(profile)}[/] {escape(line)}", soft_wrap=True)
 
 
 @weights_app.command("list")

@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import os
 import shutil
 import urllib.error
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from worldenv import archives, weights
+from worldenv import archives, repositories, weights
 from worldenv.archives import FetchFailed
 from worldenv.weights import Located, Stamp, WeightSet
 from worldenv.world import Unsupported
@@ -73,11 +72,9 @@ def plan(request: Request) -> Plan:
     """
     present, bring, refused, supplied = [], [], [], []
     for name in dict.fromkeys(request.names):
-        chosen = weights.table().get(name)
-        if weights.state(name) == "here":
+        state, chosen = weights.state(name), weights.table()[name]
+        if state == "here":
             present.append(name)
-        elif chosen is None:
-            continue
         elif not chosen.commercial and not request.non_commercial:
             refused.append(chosen)
         elif chosen.source == "local" and request.folder is None:
@@ -132,7 +129,7 @@ def fetch(
                     say(f"{name}: {problems[0]}; it is fetched anew.")
                     (folder / name / weights.STAMP).unlink(missing_ok=True)
             chosen = plan(request)
-            if chosen.disk + _SPARE > chosen.free:
+            if chosen.bring and chosen.disk + _SPARE > chosen.free:
                 raise FetchFailed(
                     f"{folder} has {chosen.free / 1e6:,.0f} MB free and this needs "
                     f"{(chosen.disk + _SPARE) / 1e6:,.0f} MB; make room, or set {weights.FOLDER}."
@@ -179,21 +176,23 @@ def _hold(folder: Path) -> Iterator[None]:
 
 def _bring(entry: WeightSet, request: Request, folder: Path, progress: Progress) -> None:
     """Bring one set into a folder of its own, which takes its name when it is whole."""
-    part = folder / _PARTS / entry.id
+    # Of another revision nothing may be left among the files of this one.
+    part = folder / _PARTS / f"{entry.id}@{entry.revision.replace('/', '-')}"
     part.mkdir(parents=True, exist_ok=True)
 
     def count(size: int) -> None:
         progress(entry.id, size)
 
-    if entry.source == "archive":
-        archive = _archive(entry, request, folder, count)
+    if entry.source == "archive" or request.folder is not None:
         for left in part.iterdir():
             _remove(left)
+    if entry.source == "archive":
+        archive = _archive(entry, request, folder, count)
         archives.unpack(archive, entry.files, part)
     elif request.folder is not None:
-        _copy(entry, request.folder, part, count)
+        repositories.copy(entry, request.folder, part, count)
     else:
-        _from_hub(entry, part, count)
+        repositories.download(entry, part, count)
     stamp = _settle(entry, part)
     weights.write_stamp(part, stamp)
     target = folder / entry.id
@@ -233,80 +232,6 @@ def _archive(entry: WeightSet, request: Request, folder: Path, progress: archive
     source = archives.find_archive(index, entry.name, entry.archive)
     archives.download(source, target, entry.sha256, progress)
     return target
-
-
-def _copy(entry: WeightSet, folder: Path, part: Path, progress: archives.Progress) -> None:
-    """Copy a repository that someone brought: a plain folder, or a cache of the hub."""
-    owner, _, name = entry.name.rpartition("/")
-    cached = f"models--{owner}--{name}/snapshots/{entry.revision}"
-    places = [folder / place for place in (entry.id, entry.name, f"{owner}--{name}", cached, name)]
-    if entry.source == "local":
-        places.append(folder)
-    source = next((place for place in places if place.is_dir()), None)
-    if source is None:
-        raise FetchFailed(
-            f"{folder} holds no {entry.name}; expected a folder {entry.name} or {cached} in it."
-        )
-    files = [path for path in sorted(source.rglob("*")) if path.is_file()]
-    for path in files:
-        inside = path.relative_to(source)
-        if not _is_wanted(entry, inside.as_posix()):
-            continue
-        target = part / inside
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("rb") as read, target.open("wb") as written:
-            while block := read.read(1 << 20):
-                written.write(block)
-                progress(len(block))
-
-
-def _is_wanted(entry: WeightSet, path: str) -> bool:
-    from fnmatch import fnmatchcase
-
-    if any(part.startswith(".") for part in path.split("/")):
-        return False
-    return any(fnmatchcase(path, pattern) for pattern in _patterns(entry))
-
-
-def _patterns(entry: WeightSet) -> list[str]:
-    """Return the patterns of the files of a repository that a set consists of."""
-    named = [file.member or path for path, file in entry.files.items()]
-    return [*named, *entry.patterns] or ["*"]
-
-
-def _from_hub(entry: WeightSet, part: Path, progress: archives.Progress) -> None:
-    """Download the files of a repository of the model hub at the pinned revision."""
-    try:
-        from huggingface_hub import HfApi, snapshot_download
-    except ImportError:
-        raise Unsupported(
-            f"{entry.id} comes from the model hub, which needs huggingface_hub; install it by: "
-            "pip install 'worldenv[models]'"
-        ) from None
-    endpoint = os.environ.get("HF_ENDPOINT") or None
-    try:
-        # Asked first: without a network the client takes whatever lies in the folder for all.
-        listed = HfApi(endpoint=endpoint).list_repo_files(entry.name, revision=entry.revision)
-        snapshot_download(
-            entry.name,
-            revision=entry.revision,
-            allow_patterns=_patterns(entry),
-            local_dir=str(part),
-            endpoint=endpoint,
-        )
-    except (OSError, ValueError, RuntimeError) as error:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise FetchFailed(
-            f"{entry.name} at {entry.revision} could not be had from the model hub: "
-            f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-        ) from error
-    absent = [path for path in listed if _is_wanted(entry, path) and not (part / path).is_file()]
-    if absent:
-        raise FetchFailed(f"{entry.name}: {absent[0]} did not come; try again.")
-    progress(entry.download)
-    # What the client keeps for going on after an interruption is of no use once all is here.
-    _remove(part / ".cache")
 
 
 def _settle(entry: WeightSet, part: Path) -> Stamp:

@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from worldenv.evaluators.backbones.checkpoint import fill, read_tensors
 from worldenv.evaluators.backbones.inference import once, one_thread
+from worldenv.evaluators.metrics.checks import InvalidInput
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
 
@@ -29,6 +30,9 @@ _CONVOLUTIONS = (
 )
 _SHIFT, _SCALE = (-0.030, -0.088, -0.188), (0.458, 0.448, 0.450)
 _EPS = 1e-10
+
+SMALLEST = 31
+"""Least side of a frame in pixels; smaller ones vanish in the poolings."""
 
 DISK = 4 << 30
 """Most bytes of features that lie in the temporary file; beyond it frames are kept instead."""
@@ -222,6 +226,11 @@ class Lpips:
         return self._maps(maps.frame)
 
     def _maps(self, frame: NDArray[np.uint8]) -> list[torch.Tensor]:
+        if min(frame.shape[:2]) < SMALLEST:
+            raise InvalidInput(
+                f"LPIPS needs frames of at least {SMALLEST} x {SMALLEST} pixels, got "
+                f"{frame.shape[1]} x {frame.shape[0]}"
+            )
         image = torch.from_numpy(np.ascontiguousarray(frame.transpose(2, 0, 1)))[None]
         with torch.inference_mode():
             found: list[torch.Tensor] = self._net(image.to(self._device).float() / 127.5 - 1)

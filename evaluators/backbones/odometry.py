@@ -71,7 +71,8 @@ class Odometry:
     ) -> Motion:
         grey, grey_before = _grey(frame), _grey(frame_before)
         if np.array_equal(grey, grey_before):
-            return before._replace(moving=False)
+            # Shown twice, as in a video of a raised frame rate: it goes on where it was.
+            return before
         seen, kept = follow(grey_before, grey, before.pixels)
         points = before.points.take(kept)
         if len(points) < whole("odometry.least"):

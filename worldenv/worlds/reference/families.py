@@ -21,6 +21,7 @@ FAMILIES = {
     "park": "worldenv.worlds.reference.park",
     "street": "worldenv.worlds.reference.street",
     "plain": "worldenv.worlds.reference.plain",
+    "workshop": "worldenv.worlds.reference.workshop",
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from worldenv.worlds.reference.furniture import Piece, make
 from worldenv.worlds.reference.layout import Layout
@@ -28,16 +28,10 @@ RUG = 0.012
 def fill(layout: Layout) -> None:
     """Furnish the room."""
     width, _, depth = layout.room
-    left, right = MIDDLE - 2.0, MIDDLE + 2.0
-    layout.keep(left - 0.35, left + 7.55, 1.75, 2.45)
-    for x in (left, right):
-        layout.keep(x - 0.35, x + 0.35, -2.25, 2.45)
-    layout.keep(left - 0.35, right + 0.35, -2.25, -1.55)
-    layout.keep(SQUARE - 0.35, SQUARE + 2.35, -0.25, 2.45)
-    layout.keep(BALL_END - 0.4, BALL_START + BALL + 0.1, BALL_LANE - 0.34, BALL_LANE + 0.5)
+    keep_ways(layout)
     door = layout.uniform(0.2, 0.9)
     layout.keep(width / 2 - 1.0, width / 2, door - 0.62, door + 0.62)
-    _door(layout, door)
+    hang_door(layout, door)
     layout.put("ball", (2 * BALL,) * 3, BALL_START, BALL_LANE, 0.0, keep=False)
 
     edge = width / 2 - 0.06
@@ -62,9 +56,20 @@ def fill(layout: Layout) -> None:
     bays(layout, "east", door + 0.62, end, ["light"])
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
     CORNERS[int(layout.rng.integers(len(CORNERS)))](layout)
-    _people(layout)
+    stand_people(layout)
     _extras(layout)
     _skirting(layout, door)
+
+
+def keep_ways(layout: Layout) -> None:
+    """Keep the floor free that walks, squares and the ball's lane need."""
+    left, right = MIDDLE - 2.0, MIDDLE + 2.0
+    layout.keep(left - 0.35, left + 7.55, 1.75, 2.45)
+    for x in (left, right):
+        layout.keep(x - 0.35, x + 0.35, -2.25, 2.45)
+    layout.keep(left - 0.35, right + 0.35, -2.25, -1.55)
+    layout.keep(SQUARE - 0.35, SQUARE + 2.35, -0.25, 2.45)
+    layout.keep(BALL_END - 0.4, BALL_START + BALL + 0.1, BALL_LANE - 0.34, BALL_LANE + 0.5)
 
 
 def _either(layout: Layout, *names: str) -> str:
@@ -76,18 +81,35 @@ def _shuffled(layout: Layout, names: list[str]) -> list[str]:
     return [names[i] for i in layout.rng.permutation(len(names))]
 
 
-def bays(layout: Layout, wall: str, start: float, stop: float, names: list[str]) -> None:
-    """Line up bays along a wall, leaving out what does not fit, with the slack between them."""
+def bays(
+    layout: Layout,
+    wall: str,
+    start: float,
+    stop: float,
+    names: list[str],
+    known: Mapping[str, tuple[float, Bay]] | None = None,
+) -> None:
+    """Line up bays along a wall, leaving out what does not fit, with the slack between them.
+
+    Args:
+        layout: The room.
+        wall: Which wall.
+        start: Where along it to begin, metres.
+        stop: Where to end.
+        names: Bays in order.
+        known: Name -> (width, what furnishes it); None for those of an interior.
+    """
+    known = BAYS if known is None else known
     chosen: list[str] = []
     length = 0.0
     for name in names:
-        if length + BAYS[name][0] <= stop - start:
+        if length + known[name][0] <= stop - start:
             chosen.append(name)
-            length += BAYS[name][0]
+            length += known[name][0]
     slack = (stop - start - length) / max(len(chosen), 1)
     cursor = start
     for name in chosen:
-        width, furnish = BAYS[name]
+        width, furnish = known[name]
         furnish(layout, wall, cursor + width / 2 + slack / 2)
         cursor += width + slack
 
@@ -296,7 +318,8 @@ def _tea(layout: Layout) -> None:
 CORNERS = (_reading, _store, _tea)
 
 
-def _door(layout: Layout, at: float) -> None:
+def hang_door(layout: Layout, at: float) -> None:
+    """Hang a door in its frame on the east wall."""
     frame = layout.hang("east", "doorway", (1.04, 2.12, 0.1), at, 0.0)
     assert frame is not None
     seed = int(layout.rng.integers(1 << 16))
@@ -304,7 +327,7 @@ def _door(layout: Layout, at: float) -> None:
     layout.add(make("door", seed, LEAF), "door", pose, LEAF)
 
 
-def _people(layout: Layout) -> None:
+def stand_people(layout: Layout) -> None:
     """Stand two to four people where there is room, turned roughly towards open floor."""
     spots = [
         (-2.85, -1.2, -60.0),

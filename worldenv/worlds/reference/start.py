@@ -30,7 +30,7 @@ TURNING = (
     "worldmembench:dynamic",
     "mbench:exit_reenter(motion=yaw)",
 )
-NOT_TARGETS = ("wall", "floor", "ceiling", "ceiling light", "skirting", "doorway", "rug")
+NOT_TARGETS = ("wall", "floor", "ceiling", "ceiling light", "skirting", "doorway", "rug", "beam")
 MIN_SHARE = 0.015
 LANDMARKS = (
     "armchair",
@@ -78,12 +78,17 @@ WALKS: dict[str, Array] = {
 }
 
 
-def find_views(scene: Scene, more: Mapping[str, Array] | None = None) -> Scene:
+def find_views(
+    scene: Scene,
+    more: Mapping[str, Array] | None = None,
+    landmarks: tuple[str, ...] = LANDMARKS,
+) -> Scene:
     """Return the scene with its views: fixed ones for walks, found ones for targets.
 
     Args:
         scene: Without views.
         more: Name -> camera pose (4, 4) of further views, which come last.
+        landmarks: Categories that views are sought for, after people.
     """
     mirrored = scene.tags["mirrored"] == "True"
     things = [i for i in scene.instances if not i.flat]
@@ -138,7 +143,7 @@ def find_views(scene: Scene, more: Mapping[str, Array] | None = None) -> Scene:
     pairs = _pair(people, free, look)
     if pairs is not None:
         views.append(pairs)
-    wanted = [i for i in things if i.category in LANDMARKS]
+    wanted = [i for i in things if i.category in landmarks]
     for thing in wanted:
         if len(views) >= 16:
             break
