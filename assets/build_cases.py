@@ -24,8 +24,10 @@ from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.families import FAMILIES
 
 PATH = Path(__file__).parents[1] / "worldenv/worlds/reference/data/cases.json"
-SEEDS = 32
+SEEDS = 24
 """Seeds of every family that are looked over in any case."""
+FEW = 8
+"""Seeds of an abstract family, which only R2M shows."""
 MORE, MOST = 8, 120
 """Seeds that are added at a time while R2M's partition lacks views, and how many at most."""
 TRIES = 40
@@ -43,17 +45,17 @@ def look_over(run: Map, began: float) -> list[Look]:
         wanted = PARTITION[place_of(family)] / len(families)
         if "urban" not in map(place_of, FAMILIES) and place_of(family) in ("indoor", "natural"):
             wanted += PARTITION["urban"] / 2 / len(families)
-        if place_of(family) == "abstract":
-            wanted = PARTITION["abstract"]
-        while last < SEEDS or (last < MOST and _views(found, family) < 1.1 * wanted):
-            step = SEEDS if last < SEEDS else MORE
-            if place_of(family) == "abstract":
-                step = 8
+        first = FEW if place_of(family) == "abstract" else SEEDS
+        while last < first or (last < MOST and _views(found, family) < 1.1 * wanted):
+            step = first if last < first else MORE
             for some in run(survey, [(family, seed) for seed in range(last, last + step)]):
                 found += some
             last += step
-            _say(began, f"{family}: {last} seeds, {len(found)} views, {_views(found, family)} for r2m")
-            if place_of(family) == "abstract" and not _views(found, family):
+            _say(
+                began,
+                f"{family}: {last} seeds, {len(found)} views, {_views(found, family)} for r2m",
+            )
+            if not found:
                 break
         looks += found
     return looks

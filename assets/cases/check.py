@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 
 from cases.drawing import SQUARE, WIDE, Drawing, gone
 from cases.survey import LEAST_PIXELS, UNHIDDEN, built, watched, whole
-
 from worldenv.case import Case, load_script, load_suite
 from worldenv.worlds.reference.cases import SUITES
 from worldenv.worlds.reference.views import free_way, plan_boxes, room_of, walked

@@ -9,7 +9,6 @@ from typing import Any
 from cases.choosing import Offer, Uses, choose, interleaved
 from cases.survey import R2M, Look, Seen
 from cases.words import KINDS, continued, describe, kind_of
-
 from worldenv.worlds.reference.questions import QUESTIONS
 
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
@@ -27,7 +26,7 @@ PLACES = {
     "plain": "abstract",
     "abstract": "abstract",
 }
-RICH, RICH_VIEWS = 11, 87
+RICH, RICH_VIEWS = 10, 87
 """How many things make a view rich in objects, and how many views of R2M are."""
 DYNAMIC = 60
 SQUARES = 85
@@ -97,11 +96,12 @@ def offers_of(looks: Iterable[Look], environments: Callable[[Look], str]) -> dic
                 if first and first[0].share > 0.015:
                     chosen = (first[0], *(s for s in others if s is not first[0]))[:3]
                     offer(kind, look, chosen, _size(chosen[:1]), first[0].noun)
-        if len(away) >= 2 and not (away[0].noun == "person" and away[0].name == look.view):
+        if len(away) >= 2:
             # A view that was not sought for one thing's sake shows more of the setting.
             nouns = len({s.noun for s in away})
             score = 0.4 * _size(away) + 0.1 * min(nouns, 4)
             score += 0.3 * (look.view not in {s.name for s in look.seen})
+            score -= 0.4 * (away[0].noun == "person" and away[0].name == look.view)
             offer(environments(look), look, away[:3], score, away[0].noun)
     return pools
 
@@ -228,12 +228,13 @@ def worldmembench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[
         }
         return numbered(name, category, groups, ROTATIONS)
 
-    human = draw("human", ("single person", "several people"), 30, 12)
-    things = draw("object", KINDS, 10, 4)
+    # Environments come first: their pools are the smallest.
     settings = sorted(set(pools) - {*KINDS, "single person", "several people"})
     if len(settings) != 7:
         raise SystemExit(f"{len(settings)} kinds of environments instead of 7: {settings}")
     places = draw("environment", settings, 10, 6)
+    human = draw("human", ("single person", "several people"), 30, 12)
+    things = draw("object", KINDS, 10, 4)
     dynamic = numbered(
         name,
         "dynamic",
@@ -256,7 +257,7 @@ def flag_squares(rows: Sequence[Row], looks: Sequence[Look]) -> None:
 
 
 def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
-    """Return the cases: exits by yaw (10 of them with an event), strafe and dolly; continuations."""
+    """Return the cases: exits by yaw (10 with an event), strafe and dolly, then continuations."""
     uses = Uses()
     pools: dict[str, list[Offer]] = {}
     for look in looks:
@@ -307,7 +308,8 @@ def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
             if suite == f"mbench/{category}":
                 wanted = "strafe" if category == "object" else "yaw"
                 at = next(
-                    (k for k, (m, o) in enumerate(listed) if m == wanted and o.look.key == key), None
+                    (k for k, (m, o) in enumerate(listed) if m == wanted and o.look.key == key),
+                    None,
                 )
                 if at is None:
                     print(f"pinned case {case} no longer passes the checks", flush=True)
@@ -322,7 +324,13 @@ def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
         )
     rows.append(
         [
-            row(f"mbench/event/{k:03d}", "event", offer.look.mechanism, offer, [script.format("yaw")])
+            row(
+                f"mbench/event/{k:03d}",
+                "event",
+                offer.look.mechanism,
+                offer,
+                [script.format("yaw")],
+            )
             for k, offer in enumerate(changing, start=1)
         ]
     )
@@ -342,7 +350,7 @@ def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
         nouns = [t.noun for t in offer.targets]
         data["prompts"] = list(continued(offer.look.setting, nouns, outdoor, offer.look.seed))
         texts.append(data)
-    return merged([*rows, texts])
+    return merged(rows) + texts
 
 
 def _human(offer: Offer) -> bool:
@@ -431,5 +439,7 @@ def summary(data: dict[str, Any]) -> str:
         lines.append(f"  families: {dict(Counter(r['scene'][0] for r in rows))}")
         lines.append(f"  squares: {sum('square' in r for r in rows)}")
         views = Counter(tuple(r["scene"][:3]) for r in rows)
-        lines.append(f"  scenes: {len({k[:2] for k in views})}, most of a view: {max(views.values())}")
+        lines.append(
+            f"  scenes: {len({k[:2] for k in views})}, most of a view: {max(views.values())}"
+        )
     return "\n".join(lines)

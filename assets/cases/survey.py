@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
 from cases.drawing import SQUARE, WIDE, Array, Drawing, Lens, frame_of, gone, moved, turned
 from cases.words import setting_of
-
 from worldenv.case import load_script
 from worldenv.evaluators.events import Glimpse, judge, started
 from worldenv.worlds.reference import start, textures
@@ -169,7 +169,7 @@ def survey(task: tuple[str, int]) -> list[Look]:
         return []
     drawing = Drawing(scene)
     obstacles, room = plan_boxes(scene.instances), room_of(scene)
-    setting = setting_categories(family)
+    setting = setting_categories(family) | set(scene.tags.get("setting", "").split(","))
     things = {i.id for i in scene.instances if i.category not in setting and not i.flat}
     looks = []
     for view in views:
@@ -198,9 +198,7 @@ def survey(task: tuple[str, int]) -> list[Look]:
     return looks
 
 
-def _seen(
-    scene: Scene, drawing: Drawing, view: View, setting: frozenset[str]
-) -> tuple[Seen, ...]:
+def _seen(scene: Scene, drawing: Drawing, view: View, setting: frozenset[str]) -> tuple[Seen, ...]:
     """Return the targets of a view that are whole, hardly hidden and large enough, best first."""
     names = [n for n in view.targets if scene.instance(n).category not in setting]
     shares = {n: whole(drawing.points[n], view.pose) for n in names}
@@ -215,9 +213,7 @@ def _seen(
         if share:
             wide = whole(points, view.pose, WIDE) >= 0.5 * LEAST
             leaves = departures(points, view.pose)
-            found.append(
-                Seen(name, thing.category, thing.id, share, thing.variant, leaves, wide)
-            )
+            found.append(Seen(name, thing.category, thing.id, share, thing.variant, leaves, wide))
     return tuple(sorted(found, key=lambda s: (s.noun != "person", -s.share)))
 
 

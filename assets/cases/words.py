@@ -55,8 +55,9 @@ KINDS = (*NOUNS, "ornaments and fixtures")
 
 def kind_of(noun: str) -> str:
     """Return the kind of an object by its category, e.g. ``picnic table`` -> ``tables``."""
-    if noun == "flower bed":
-        return "plants"
+    known = {"flower bed": "plants", "phone box": "devices", "letter box": KINDS[-1]}
+    if noun in known:
+        return known[noun]
     last = noun.split()[-1]
     return next((kind for kind, words in NOUNS.items() if last in words.split()), KINDS[-1])
 
@@ -68,15 +69,19 @@ def setting_of(scene: Scene, view: View) -> tuple[str, str]:
     if family == "interior":
         floor = scene.instance("floor").mesh.materials[0].texture.split("/")[0]
         sort = "stone floor" if floor in STONE else f"{FLOORS[floor]} floor"
-        return f"A furnished room with a {FLOORS[floor]} floor and a {_wall(scene, view)} wall", sort
+        return (
+            f"A furnished room with a {FLOORS[floor]} floor and a {_wall(scene, view)} wall",
+            sort,
+        )
     if family == "park":
         mood = scene.tags["weather"].split(",")[0]
         return f"{PARKS[kind]} in {scene.tags['season']} {SKIES[mood]}", kind
     if family in ("abstract", "plain"):
         return "A bare hall of coloured solids", ""
-    words = f"{kind} {family}".replace("_", " ").strip() if kind != family else family
+    words = kind.replace("_", " ") or family
     text = f"{'An' if words[0] in 'aeiou' else 'A'} {words}"
     season, mood = scene.tags.get("season"), scene.tags.get("weather", "").split(",")[0]
+    text += " in a town" if family == "street" else ""
     text += f" in {season}" if season else ""
     text += f" {SKIES[mood]}" if mood in SKIES else ""
     return text, kind
@@ -95,7 +100,9 @@ def listed(nouns: Sequence[str]) -> str:
     for noun in nouns:
         counts[noun] = counts.get(noun, 0) + 1
     words = [
-        f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+        noun
+        if noun.endswith("s") and not noun.endswith("ss")
+        else f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
         if n == 1
         else f"{ {2: 'two', 3: 'three'}.get(n, 'several') } {_plural(noun)}"
         for noun, n in counts.items()
@@ -143,7 +150,11 @@ def continued(setting: str, nouns: Sequence[str], outdoor: bool, seed: int) -> t
     place = setting[0].lower() + setting[1:]
     part = ("another part of the place", "what stands further to the left", "the left-hand side")
     near = ("fills more of the view", "is seen in more detail", "comes nearer")
-    again = ("just as it was at the start", "unchanged and in its place", "where it has always been")
+    again = (
+        "just as it was at the start",
+        "unchanged and in its place",
+        "where it has always been",
+    )
     pick = [int(i) for i in rng.integers(3, size=3)]
     return (
         describe(setting, nouns),

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.layout import Layout
-from worldenv.worlds.reference.park_views import Looker
+from worldenv.worlds.reference.outdoor_views import Looker
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import Builder
 from worldenv.worlds.reference.textures import Kit
@@ -98,7 +98,9 @@ def reimagine(
             piece = _surface(instance.name, draw, size)
         else:
             piece = _solid(instance.category, draw, size)
-        if piece.variant != instance.variant and not old & {m.texture for m in piece.mesh.materials}:
+        if piece.variant != instance.variant and not old & {
+            m.texture for m in piece.mesh.materials
+        }:
             break
     new = replace(instance, variant=piece.variant, mesh=piece.mesh, coarse=piece.coarse)
     return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
@@ -126,14 +128,18 @@ def _surface(name: str, seed: int, size: Size) -> Piece:
     kit, b = Kit((seed, zlib.crc32(name.encode()))), Builder()
     width, height, depth = size
     if name == "floor":
-        tone = kit.pick(["#d8d4c8 #b9b4a6", "#c9cfd0 #8f9aa0", "#e4dcd0 #b58a6a", "#50565c #3a3f45"])
+        tone = kit.pick(
+            ["#d8d4c8 #b9b4a6", "#c9cfd0 #8f9aa0", "#e4dcd0 #b58a6a", "#50565c #3a3f45"]
+        )
         material = kit.material("tiles", *tone.split(), "checker")
         b.patch((-width / 2, 0, depth / 2), (width, 0, 0), (0, 0, -depth), material, repeat=4.0)
     elif name == "ceiling":
         material = kit.material("plain", kit.pick(["#f0eee8", "#e6e8ec"]))
         b.patch((-width / 2, 0, -depth / 2), (width, 0, 0), (0, 0, depth), material, repeat=3.0)
     else:
-        tone = kit.pick(["#d9dfe4 #c3ccd4", "#e8dccb #d9c8b0", "#cfd9cf #b6c6b6", "#dccfd9 #c6b3c4"])
+        tone = kit.pick(
+            ["#d9dfe4 #c3ccd4", "#e8dccb #d9c8b0", "#cfd9cf #b6c6b6", "#dccfd9 #c6b3c4"]
+        )
         material = kit.material("wallpaper", *tone.split(), kit.pick(FIGURES))
         b.patch((-width / 2, 0, 0), (width, 0, 0), (0, height, 0), material, repeat=4.0)
     return Piece(b.mesh(), None, f"{SHELL[name]}/{seed}", kit.textures)
