@@ -78,37 +78,26 @@ def write_video(case: Case) -> None:
 
 
 PARKS = ((0, "return"), (2, "loop"), (4, "people"), (7, "loop"), (8, "east"), (11, "corner"))
-"""Scene seeds and views of the picture of parks."""
+STREETS = ((12, "across"), (3, "open"), (2, "loop"), (1, "person-1"), (12, "people"), (7, "east"))
+"""Scene seeds and views of the pictures of parks and of streets."""
 
 
-def write_parks() -> None:
-    """Write six views of parks side by side."""
+def write_scenes(family: str, shown: tuple[tuple[int, str], ...]) -> None:
+    """Write six views of a scene family side by side."""
     frames = []
-    for seed, view in PARKS:
+    for seed, view in shown:
         world = load_world("Reference-v0", size=(384, 256), supersample=3)
-        start = Start(scene={"family": "park", "seed": seed, "view": view})
+        start = Start(scene={"family": family, "seed": seed, "view": view})
         frames.append(world.reset(start, seed=0).frames[0])
         world.close()
     rows = [np.concatenate(frames[i : i + 3], axis=1) for i in (0, 3)]
     sheet = np.concatenate(rows)
-    cv2.imwrite(str(IMAGES / "park.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
+    path = str(IMAGES / f"{family}.jpg")
+    cv2.imwrite(path, sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
 
 
 WORKSHOPS = ((0, "open"), (2, "square"), (1, "people"), (4, "loop"), (3, "hall"), (5, "open"))
 """Scene seeds and views of the picture of workshops."""
-
-
-def write_workshops() -> None:
-    """Write six views of workshops side by side."""
-    frames = []
-    for seed, view in WORKSHOPS:
-        world = load_world("Reference-v0", size=(384, 256), supersample=3)
-        start = Start(scene={"family": "workshop", "seed": seed, "view": view})
-        frames.append(world.reset(start, seed=0).frames[0])
-        world.close()
-    rows = [np.concatenate(frames[i : i + 3], axis=1) for i in (0, 3)]
-    sheet = np.concatenate(rows)
-    cv2.imwrite(str(IMAGES / "workshop.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
 
 
 def write_report(run: Path) -> None:
@@ -128,7 +117,8 @@ if __name__ == "__main__":
     print(json.dumps(human.scene), len(load_script("worldmembench:lrlr").path()), "frames")
     write_walk(human)
     write_video(human)
-    write_parks()
-    write_workshops()
+    write_scenes("park", PARKS)
+    write_scenes("street", STREETS)
+    write_scenes("workshop", WORKSHOPS)
     if len(sys.argv) > 1:
         write_report(Path(sys.argv[1]).resolve())

@@ -12,8 +12,8 @@ import pytest
 from worldenv.world import Start
 from worldenv.worlds import load_world
 from worldenv.worlds.reference.lit import build_light, relight
-from worldenv.worlds.reference.park import SETTING, build, reimagine
 from worldenv.worlds.reference.outdoor_things import PARK_MAKERS, SEASONS, make_thing
+from worldenv.worlds.reference.park import SETTING, build, reimagine
 from worldenv.worlds.reference.renderer import Renderer
 from worldenv.worlds.reference.shapes import bounds
 from worldenv.worlds.reference.start import WALKS

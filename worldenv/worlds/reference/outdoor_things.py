@@ -20,6 +20,9 @@ from worldenv.worlds.reference.textures import Kit
 PARK_MAKERS: dict[str, Maker] = {}
 """Category -> maker, as ``furniture.MAKERS`` for rooms."""
 
+STREET_MAKERS: dict[str, Maker] = {}
+"""The same for what stands in streets alone."""
+
 TIMBERS = ["#8a6a48", "#6b4d33", "#a98a63", "#5a4636", "#b89a78", "#3f5a44", "#7a3a2f", "#e4ded0"]
 IRONS = ["#24292c", "#2f4a3c", "#3d4a58", "#5a2f2c", "#70757a"]
 STONES = ["#b9b2a3", "#8f8d88", "#c9b795", "#a89a8c", "#d9d4c8"]

@@ -25,6 +25,8 @@ from worldenv.worlds.reference.views import (
 
 FAR = {"tree": 16.0, "gazebo": 12.0, "kiosk": 12.0, "van": 11.0, "car": 10.0}
 """How far a thing may be to count as well seen, in metres; others 9."""
+
+
 class Looker:
     """Finds out what is seen from where in a scene, and which walks there is room for."""
 

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference import (
     outdoor_plants,
-    park_play,
     outdoor_props,
     outdoor_sights,
     outdoor_stalls,
+    park_play,
 )
 from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
+from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill
 from worldenv.worlds.reference.park_setting import (
     make_house,
@@ -25,12 +27,10 @@ from worldenv.worlds.reference.park_setting import (
     make_path,
     make_woods,
 )
-from worldenv.worlds.reference.sky import Weather, draw_weather, lamps_of, make_sky
-from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
-from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.people import make_person, same_body
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
+from worldenv.worlds.reference.sky import Weather, draw_weather, lamps_of, make_sky
 from worldenv.worlds.reference.textures import Kit
 
 assert outdoor_plants and park_play and outdoor_props and outdoor_sights and outdoor_stalls

@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size
-from worldenv.worlds.reference.park_setting import Ways
 from worldenv.worlds.reference.outdoor_things import make_thing
+from worldenv.worlds.reference.park_setting import Ways
 from worldenv.worlds.reference.plot import Plot, beside
 from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.scene import Instance
 
 LIMIT = 14.0
 """Half the side of the square that may be walked, in metres."""
+
+
 class Plan(Plot):
     """A park being laid out.
 

@@ -16,9 +16,10 @@ from worldenv.worlds.reference.postures import make_posed
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.sky import MOODS, Weather, draw_weather, lamps_of, make_sky
-from worldenv.worlds.reference.street_fronts import DOOR, Front, make_building, read_front
+from worldenv.worlds.reference.street_fronts import DOOR, make_building
 from worldenv.worlds.reference.street_ground import Lines, make_kerb, make_pavement, make_road
 from worldenv.worlds.reference.street_plan import KINDS, LINES, fill, make_street_thing
+from worldenv.worlds.reference.street_styles import Front, read_front
 
 SETTING = ("sky", "road", "pavement", "kerb", "building")
 """Categories of what surrounds the street's things."""
@@ -107,7 +108,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         textures=plot.textures,
         views=(),
         tags=tags,
-        display=0.86,
+        display=0.96,
     )
     return find_outdoor_views(scene, SIGHTS)
 
@@ -121,9 +122,7 @@ def _slanting(weather: Weather, rng: np.random.Generator, kind: str) -> Weather:
     return weather._replace(azimuth=azimuth, elevation=elevation)
 
 
-def _pave(
-    plot: Plot, kind: str, lines: Lines, weather: Weather, tags: dict[str, str]
-) -> None:
+def _pave(plot: Plot, kind: str, lines: Lines, weather: Weather, tags: dict[str, str]) -> None:
     """Lay the ground, and stand houses and sky around it."""
     here: NDArray[np.float64] = np.eye(4)
     wide: Size = (lines.east - lines.west, 0.0, lines.south - lines.north)

@@ -24,6 +24,9 @@ KERB = 0.26
 NEAR = 10.0
 """Half the length of the finely lit part, in metres."""
 TEXEL = 0.12
+"""Side of a light-map texel of the near part, in metres."""
+EDGE = 0.55
+"""Width of the band of small stones along the houses, in metres."""
 
 Paving = tuple[Material, float]
 
@@ -77,7 +80,9 @@ def draw_paving(kit: Kit, kind: str) -> Paving:
         tone = kit.pick(["#8d8a84", "#9a8f80", "#75757a", "#a09484"])
         return kit.material("cobbles", tone, kit.pick(["#6d675c", "#57544e"])), 1.7
     if kind == "clinker":
-        return kit.material("slabs", kit.pick(["#a4604a", "#8a5f50", "#b5835a"]), "herringbone"), 1.7
+        return kit.material(
+            "slabs", kit.pick(["#a4604a", "#8a5f50", "#b5835a"]), "herringbone"
+        ), 1.7
     tone = kit.pick(["#b2aca0", "#a29e98", "#b8a890", "#9aa0a2"])
     return kit.material("slabs", tone, kit.pick(["rows", "square"])), 2.4
 
@@ -87,6 +92,10 @@ def make_pavement(seed: int, lines: Lines, kind: str) -> Piece:
     kit = Kit((seed, zlib.crc32(b"pavement")))
     paving = draw_paving(kit, kind)
     other = draw_paving(kit, "slabs" if kind == "cobbles" else "cobbles")
+
+    def choose(x: float, z: float) -> Paving:
+        return other if min(z - lines.north, lines.south - z) < EDGE else paving
+
     b = Builder()
     bands = [(lines.north - 0.3, lines.south + 0.3)]
     if lines.road is not None:
@@ -95,13 +104,9 @@ def make_pavement(seed: int, lines: Lines, kind: str) -> Piece:
     for span in _spans(lines):
         for low, high in bands:
             # A band of small stones runs along the houses.
-            edge = 0.55
             zs = [low, high]
-            zs += [low + edge + 0.3] if low < lines.north else []
-            zs += [high - edge - 0.3] if high > lines.south else []
-
-            def choose(x: float, z: float) -> Paving:
-                return other if min(z - lines.north, lines.south - z) < edge else paving
+            zs += [low + EDGE + 0.3] if low < lines.north else []
+            zs += [high - EDGE - 0.3] if high > lines.south else []
 
             _sheet(b, span, zs, 0.0, choose)
     return Piece(b.mesh()._replace(texel=TEXEL), None, f"pavement/{seed}", kit.textures)
@@ -113,7 +118,9 @@ def make_road(seed: int, lines: Lines, kind: str) -> Piece:
     kit = Kit((seed, zlib.crc32(b"road")))
     z0, z1 = lines.road
     ground: Paving = (
-        kit.material("asphalt", kit.pick(["#6a6c6e", "#5e6062", "#747472"]), kit.pick(["even", "worn"])),
+        kit.material(
+            "asphalt", kit.pick(["#6a6c6e", "#5e6062", "#747472"]), kit.pick(["even", "worn"])
+        ),
         2.6,
     )
     if kind == "cobbles":
@@ -156,7 +163,11 @@ def make_road(seed: int, lines: Lines, kind: str) -> Piece:
         parts = [low, *cross, high]
         for a, c in pairwise(parts):
             inside = start - 1e-6 <= a and c <= start + 3.0 + 1e-6
-            rows = [z0, z0 + 0.3, z1 - 0.3, z1, *(s for s in stripes if z0 + 0.3 < s < z1 - 0.3)] if inside else zs
+            rows = (
+                [z0, z0 + 0.3, z1 - 0.3, z1, *(s for s in stripes if z0 + 0.3 < s < z1 - 0.3)]
+                if inside
+                else zs
+            )
             _sheet(b, [x for x in [*xs, a, c] if a <= x <= c], rows, -STEP, choose)
     return Piece(b.mesh()._replace(texel=TEXEL), None, f"road/{seed}", kit.textures)
 

@@ -8,6 +8,7 @@ from worldenv.worlds.reference.furniture import PALE, Size
 from worldenv.worlds.reference.outdoor_plants import tree
 from worldenv.worlds.reference.outdoor_things import (
     BRIGHTS,
+    STREET_MAKERS,
     TIMBERS,
     draw_iron,
     draw_timber,
@@ -15,8 +16,7 @@ from worldenv.worlds.reference.outdoor_things import (
 )
 from worldenv.worlds.reference.scene import Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
-from worldenv.worlds.reference.street_fixtures import draw_pictogram
-from worldenv.worlds.reference.street_vehicles import STREET_MAKERS
+from worldenv.worlds.reference.street_signs import draw_pictogram
 from worldenv.worlds.reference.textures import Kit
 
 DOORS = ["#3f5a44", "#7a2f35", "#2f4f7a", "#5a3a28", "#23282d", "#c8a03a", "#2f7a7a", "#e4ddcc"]
@@ -79,7 +79,12 @@ def awning(kit: Kit, b: Builder, size: Size) -> Mesh:
     m = n + 1
     faces = np.concatenate(
         [
-            np.concatenate([np.stack([k + r, k + r + m, k + r + m + 1], 1), np.stack([k + r, k + r + m + 1, k + r + 1], 1)])
+            np.concatenate(
+                [
+                    np.stack([k + r, k + r + m, k + r + m + 1], 1),
+                    np.stack([k + r, k + r + m + 1, k + r + 1], 1),
+                ]
+            )
             for r in (0, m)
         ]
     )
@@ -102,7 +107,12 @@ def shop_sign(kit: Kit, b: Builder, size: Size) -> Mesh:
     z = d / 2
     b.box((-0.04, 0.1, -z), (0.04, h, -z + 0.02), iron, bevel=0)
     b.tube([(0, h - 0.04, -z), (0, h - 0.04, z)], 0.014, iron, sides=6)
-    b.tube([(0, h - 0.3, -z + 0.01), (0, h - 0.1, -0.1 * d), (0, h - 0.05, 0.2 * d)], 0.01, iron, sides=5)
+    b.tube(
+        [(0, h - 0.3, -z + 0.01), (0, h - 0.1, -0.1 * d), (0, h - 0.05, 0.2 * d)],
+        0.01,
+        iron,
+        sides=5,
+    )
     face = kit.material("pictogram", *draw_pictogram(kit), seed=0)
     r = 0.5 * min(h - 0.14, d - 0.08)
     y, at = h - 0.12 - r, z - r - 0.02
@@ -123,7 +133,9 @@ def shop_sign(kit: Kit, b: Builder, size: Size) -> Mesh:
     both = np.concatenate(
         [np.column_stack([np.full(m, s * half), flat[:, 1] + y, flat[:, 0] + at]) for s in (1, -1)]
     )
-    rim = np.concatenate([np.stack([k, (k + 1) % m, (k + 1) % m + m], 1), np.stack([k, (k + 1) % m + m, k + m], 1)])
+    rim = np.concatenate(
+        [np.stack([k, (k + 1) % m, (k + 1) % m + m], 1), np.stack([k, (k + 1) % m + m, k + m], 1)]
+    )
     b.add(both, np.zeros((2 * m, 2)), rim[:, ::-1], iron)
     for dz in (-0.5 * r, 0.5 * r):
         b.tube([(0, y + 0.84 * r, at + dz), (0, h - 0.04, at + dz)], 0.006, iron, sides=4)
@@ -135,7 +147,9 @@ def cafe_table(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Round or square table on one foot with two to four chairs; cups, a jug or flowers on it."""
     w, h, d = size
     iron = draw_iron(kit)
-    top = kit.material(kit.pick(["stone", "wood", "metal"]), kit.pick(["#d9d4c8", "#8a6a48", "#b8bcc0", "#e8e4da"]))
+    top = kit.material(
+        kit.pick(["stone", "wood", "metal"]), kit.pick(["#d9d4c8", "#8a6a48", "#b8bcc0", "#e8e4da"])
+    )
     r = 0.26 * min(w, d)
     b.cylinder(0.22, 0, 0.03, iron, sides=14)
     b.cylinder(0.03, 0.03, h - 0.03, iron, sides=8)
@@ -152,7 +166,13 @@ def cafe_table(kit: Kit, b: Builder, size: Size) -> Mesh:
     b.cylinder(0.03, h, h + 0.12, kit.material("plain", "#6f8a94"), sides=8)
     for k in range(5):
         a = 1.2566 * k
-        b.ball((0.05 * np.sin(a), h + 0.18 + 0.02 * (k % 2), 0.05 * np.cos(a)), (0.035, 0.03, 0.035), flower, sides=7, rings=5)
+        b.ball(
+            (0.05 * np.sin(a), h + 0.18 + 0.02 * (k % 2), 0.05 * np.cos(a)),
+            (0.035, 0.03, 0.035),
+            flower,
+            sides=7,
+            rings=5,
+        )
     seat = kit.material("plain", kit.pick([*BRIGHTS, *TIMBERS]))
     frame = iron if kit.rng.random() < 0.6 else kit.material("wood", kit.pick(TIMBERS))
     count = int(kit.rng.integers(2, 5))
@@ -164,8 +184,16 @@ def cafe_table(kit: Kit, b: Builder, size: Size) -> Mesh:
         far = 0.5 * min(w, d) - 0.23
         pose = placed(far * np.sin(a), 0, far * np.cos(a), np.degrees(a) + 180)
         for sx in (-1, 1):
-            b.tube([(0.17 * sx, 0, 0.18), (0.17 * sx, 0.44, 0.16)], 0.012, frame, sides=5, pose=pose)
-            b.tube([(0.17 * sx, 0, -0.19), (0.17 * sx, 0.44, -0.16), (0.16 * sx, 0.86, -0.21)], 0.012, frame, sides=5, pose=pose)
+            b.tube(
+                [(0.17 * sx, 0, 0.18), (0.17 * sx, 0.44, 0.16)], 0.012, frame, sides=5, pose=pose
+            )
+            b.tube(
+                [(0.17 * sx, 0, -0.19), (0.17 * sx, 0.44, -0.16), (0.16 * sx, 0.86, -0.21)],
+                0.012,
+                frame,
+                sides=5,
+                pose=pose,
+            )
         skin = weave if style == "wicker" else seat
         if style == "round":
             b.cylinder(0.2, 0.43, 0.46, skin, sides=14, pose=pose)
@@ -184,13 +212,29 @@ def market_stall(kit: Kit, b: Builder, size: Size) -> Mesh:
     w, h, d = size
     timber = draw_timber(kit)
     tone = kit.pick(BRIGHTS)
-    cloth = kit.material("fabric", tone, "#f2efe6", kit.pick(["stripes", "stripes", "plain", "check"]))
+    cloth = kit.material(
+        "fabric", tone, "#f2efe6", kit.pick(["stripes", "stripes", "plain", "check"])
+    )
     x, z = w / 2 - 0.12, d / 2 - 0.12
     for sx in (-1, 1):
         for sz, top in ((-1, h - 0.04), (1, h - 0.32)):
-            b.box((sx * x - 0.03, 0, sz * z - 0.03), (sx * x + 0.03, top, sz * z + 0.03), timber, bevel=0)
+            b.box(
+                (sx * x - 0.03, 0, sz * z - 0.03),
+                (sx * x + 0.03, top, sz * z + 0.03),
+                timber,
+                bevel=0,
+            )
     o = 0.12
-    roof = np.array([(-x - o, h, -z - o), (x + o, h, -z - o), (x + o, h - 0.34, z + o), (-x - o, h - 0.34, z + o), (x + o, h - 0.56, z + o), (-x - o, h - 0.56, z + o)])
+    roof = np.array(
+        [
+            (-x - o, h, -z - o),
+            (x + o, h, -z - o),
+            (x + o, h - 0.34, z + o),
+            (-x - o, h - 0.34, z + o),
+            (x + o, h - 0.56, z + o),
+            (-x - o, h - 0.56, z + o),
+        ]
+    )
     reps = 2 * x / 1.0
     uv = np.array([(0, 0), (0, reps), (1.5, reps), (1.5, 0), (1.75, reps), (1.75, 0)])
     faces = np.array([[0, 3, 2], [0, 2, 1], [3, 5, 4], [3, 4, 2]])
@@ -205,7 +249,7 @@ def market_stall(kit: Kit, b: Builder, size: Size) -> Mesh:
     count = max(3, round(2 * x / 0.62))
     fruits = ["#d9352f", "#f0a030", "#7aa83a", "#e8d040", "#8a3a6a", "#c86a3a", "#3f7a3a"]
     kind = kit.pick(["fruit", "fruit", "flowers"])
-    for row, (y, at) in enumerate(((0.7, 0.5 * z), (0.86, -0.35 * z))):
+    for _row, (y, at) in enumerate(((0.7, 0.5 * z), (0.86, -0.35 * z))):
         for k in range(count):
             px = -x + (k + 0.5) * 2 * x / count
             half = x / count - 0.03
@@ -213,14 +257,32 @@ def market_stall(kit: Kit, b: Builder, size: Size) -> Mesh:
             b.box((-half, 0, -0.24), (half, 0.12, 0.24), crate, bevel=0, repeat=0.5, pose=pose)
             good = kit.material("plain", kit.pick(fruits), seed=1)
             if kind == "flowers":
-                bloom = kit.material("blooms", kit.pick(["#d9352f", "#f2c530", "#e87aa8", "#8a4fc0", "#f4f0f0"]), kit.pick(["#f4f0f0", "#f08030"]))
-                b.cushion((-half + 0.02, 0.1, -0.22), (half - 0.02, 0.34, 0.22), bloom, radius=0.1, repeat=0.5, pose=pose)
+                bloom = kit.material(
+                    "blooms",
+                    kit.pick(["#d9352f", "#f2c530", "#e87aa8", "#8a4fc0", "#f4f0f0"]),
+                    kit.pick(["#f4f0f0", "#f08030"]),
+                )
+                b.cushion(
+                    (-half + 0.02, 0.1, -0.22),
+                    (half - 0.02, 0.34, 0.22),
+                    bloom,
+                    radius=0.1,
+                    repeat=0.5,
+                    pose=pose,
+                )
                 continue
             for i in range(4):
                 for j in range(3):
                     fx, fz = -half + (i + 0.5) * half / 2, -0.17 + 0.17 * j
                     s = 0.24 * half
-                    b.ball((fx, 0.13 + 0.01 * ((i + j) % 2), fz), (s, 0.06, min(s, 0.08)), good, sides=7, rings=5, pose=pose)
+                    b.ball(
+                        (fx, 0.13 + 0.01 * ((i + j) % 2), fz),
+                        (s, 0.06, min(s, 0.08)),
+                        good,
+                        sides=7,
+                        rings=5,
+                        pose=pose,
+                    )
     return b.mesh()
 
 
@@ -229,16 +291,34 @@ def menu_board(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Two slates leaning together, or one on an easel."""
     w, h, d = size
     timber = draw_timber(kit)
-    slate = kit.material("chalkboard", kit.pick(["#2c302e", "#2f3f38", "#33302c"]), kit.pick(["#f0ece2", "#f0d89a", "#b8e0d0"]))
+    slate = kit.material(
+        "chalkboard",
+        kit.pick(["#2c302e", "#2f3f38", "#33302c"]),
+        kit.pick(["#f0ece2", "#f0d89a", "#b8e0d0"]),
+    )
     lean = float(np.degrees(np.arctan2(0.42 * d, h)))
     for turn in (0, 180):
         pose = placed(turn=turn) @ placed(0, 0, d / 2 - 0.04, 0, -lean)
         for s in (-1, 1):
-            b.box((s * w / 2 - (0.045 if s > 0 else 0), 0, -0.03), (s * w / 2 + (0.045 if s < 0 else 0), h, 0.0), timber, bevel=0.004, pose=pose)
+            b.box(
+                (s * w / 2 - (0.045 if s > 0 else 0), 0, -0.03),
+                (s * w / 2 + (0.045 if s < 0 else 0), h, 0.0),
+                timber,
+                bevel=0.004,
+                pose=pose,
+            )
         for y in (0.12, h - 0.05):
-            b.box((-w / 2 + 0.045, y, -0.03), (w / 2 - 0.045, y + 0.05, 0.0), timber, bevel=0, pose=pose)
+            b.box(
+                (-w / 2 + 0.045, y, -0.03),
+                (w / 2 - 0.045, y + 0.05, 0.0),
+                timber,
+                bevel=0,
+                pose=pose,
+            )
         b.patch((-w / 2 + 0.045, 0.17, -0.01), (w - 0.09, 0, 0), (0, h - 0.22, 0), slate, pose=pose)
-        b.patch((w / 2 - 0.045, 0.17, -0.02), (-(w - 0.09), 0, 0), (0, h - 0.22, 0), timber, pose=pose)
+        b.patch(
+            (w / 2 - 0.045, 0.17, -0.02), (-(w - 0.09), 0, 0), (0, h - 0.22, 0), timber, pose=pose
+        )
     return b.mesh()
 
 
@@ -254,7 +334,9 @@ def street_tree(kit: Kit, b: Builder, size: Size) -> Mesh:
         x = -half + 2 * half * k / 8
         b.box((x - 0.022, 0.005, -half), (x + 0.022, 0.022, half), iron, bevel=0, cell=3.0)
     for z in (-half, half):
-        b.box((-half - 0.04, 0.0, z - 0.04), (half + 0.04, 0.026, z + 0.04), iron, bevel=0, cell=3.0)
+        b.box(
+            (-half - 0.04, 0.0, z - 0.04), (half + 0.04, 0.026, z + 0.04), iron, bevel=0, cell=3.0
+        )
     if kit.rng.random() < 0.5:
         for k in range(8):
             a = np.pi / 4 * k
