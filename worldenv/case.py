@@ -60,6 +60,7 @@ class Case:
     Attributes:
         id: ``suite/category/number``, e.g. ``worldmembench/object/012``.
         category: E.g. ``human``, ``object``, ``environment``, ``dynamic``.
+        kind: Which of its category, e.g. ``single person`` or ``seating``; empty where not told.
         scene: Scene of the world's own that the case starts in (``Start.scene``).
         image: Path of a conditioning image.
         prompt: Text of the scene.
@@ -82,6 +83,7 @@ class Case:
     K: tuple[tuple[float, ...], ...] | None = None
     size: tuple[int, int] | None = None
     options: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
 
     def start(self, spec: WorldSpec | None = None) -> Start:
         """Return what an episode of this case begins from.

@@ -46,6 +46,9 @@ def list_suites() -> None:
         counts = Counter(case.category for case in suite.cases.values())
         kinds = ", ".join(f"{category} {count}" for category, count in counts.items())
         origin = "built in" if name in SUITES else "imported"
+        names = {(case.category, case.kind) for case in suite.cases.values() if case.kind}
+        if names:
+            kinds += f" ({len(names)} kinds)"
         table.add_row(
             name, origin, str(len(suite.cases)), str(len(suite)), escape(kinds), ", ".join(scripts)
         )
@@ -57,6 +60,9 @@ def show_suite(
     suite: Annotated[str, typer.Argument(help="Suite id.")],
     case: Annotated[list[str] | None, typer.Option("--case", help="Case id, repeatable.")] = None,
     cases: Annotated[int | None, typer.Option("--cases", help="Only the first N cases.")] = None,
+    category: Annotated[
+        str | None, typer.Option("--category", help="Only cases of this category, e.g. human.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="HTML file; without: SUITE.html here.")
     ] = None,
@@ -65,7 +71,13 @@ def show_suite(
     from worldenv.case import load_suite
     from worldenv.report.sheet import write_sheet
 
-    chosen = load_suite(suite).select(case or cases)
+    chosen = load_suite(suite)
+    if category is not None:
+        known = {c.category: None for c in chosen.cases.values()}
+        if category not in known:
+            raise UnknownName("category", category, known)
+        chosen = chosen.select([c.id for c in chosen.cases.values() if c.category == category])
+    chosen = chosen.select(case or cases)
     with progress_bar({suite: len(chosen.cases)}, "views") as advance:
         path = write_sheet(chosen, out or Path(f"{suite}.html"), lambda name: advance(name, 1))
     console.print(f"Contact sheet: {escape(str(path))}", soft_wrap=True)

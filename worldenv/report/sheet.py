@@ -44,17 +44,20 @@ def write_sheet(
     for item in suite:
         scripts.setdefault(item.case.id, []).append(item.script.partition(":")[2])
     world = make(size=(SIDE, SIDE), fov=FOV, supersample=2, truth=("ids",))
-    figures: dict[str, list[str]] = {}
+    drawn: dict[str, str] = {}
     try:
-        for case in suite.cases.values():
+        # Cases of one scene come together, for building a scene takes longer than drawing it.
+        for case in sorted(suite.cases.values(), key=_place):
             frame, ids = _view(world, case)
-            figures.setdefault(case.category, []).append(
-                _figure(case, outlined(frame, ids, _marked(case)), scripts[case.id])
-            )
+            shown = outlined(frame, ids, _marked(case))
+            drawn[case.id] = _figure(case, shown, scripts[case.id])
             if progress is not None:
                 progress(case.id)
     finally:
         world.close()
+    figures: dict[str, list[str]] = {}
+    for case in suite.cases.values():
+        figures.setdefault(case.category, []).append(drawn[case.id])
     body = [f"<h1>{escape(suite.id)}</h1>", f"<p class='lead'>{_counts(suite)}</p>"]
     for category, found in figures.items():
         body.append(f"<h2>{escape(category)} ({len(found)})</h2>")
@@ -85,6 +88,11 @@ def _counts(suite: Suite) -> str:
         f"{len(suite.cases)} cases, {len(suite)} items. What must still be there on return is "
         "outlined; the thing that an event changes is outlined in the last colour."
     )
+
+
+def _place(case: Case) -> tuple[str, int, str]:
+    scene = case.scene or {}
+    return str(scene.get("family")), int(scene.get("seed") or 0), str(scene.get("event") or "")
 
 
 def _view(world: World, case: Case) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
@@ -130,11 +138,12 @@ def _figure(case: Case, frame: NDArray[np.uint8], scripts: Sequence[str]) -> str
         for k, (name, _) in enumerate(_marked(case))
     )
     name = escape(case.id.partition("/")[2])
+    kind = f"{escape(case.kind)}<br>" if case.kind else ""
     where = case.scene or {}
     place = (
         f"{where.get('family', '')} {where.get('seed', '')}, {where.get('view') or 'first view'}"
     )
     return (
-        f"<figure>{thumbnail(frame, SIDE)}<figcaption><b>{name}</b>{names}<br>"
+        f"<figure>{thumbnail(frame, SIDE)}<figcaption><b>{name}</b>{kind}{names}<br>"
         f"{escape(place)}<br>{escape(', '.join(scripts))}</figcaption></figure>"
     )

@@ -16,6 +16,7 @@ from worldenv.worlds.reference.scene import Instance, Scene, View
 __all__ = ["FAMILIES", "SceneName", "find_view", "read_start", "reimagine", "scene_of"]
 
 FAMILIES = {
+    "abstract": "worldenv.worlds.reference.abstract",
     "interior": "worldenv.worlds.reference.interior",
     "park": "worldenv.worlds.reference.park",
     "street": "worldenv.worlds.reference.street",
