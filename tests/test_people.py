@@ -20,7 +20,7 @@ def test_person_stands_on_the_floor_at_human_size(seed):
     low, high = bounds(piece.mesh)
     assert abs(low[1]) < 0.012 and 1.45 < high[1] < 1.98
     assert 0.4 < high[0] - low[0] < 0.85
-    assert 3500 <= len(piece.mesh.faces) <= 6000
+    assert 5000 <= len(piece.mesh.faces) <= 8000
     assert len(piece.coarse.faces) < 0.45 * len(piece.mesh.faces)
     assert np.isfinite(piece.mesh.vertices).all() and np.isfinite(piece.mesh.uv).all()
     assert {m.texture for m in piece.mesh.materials} <= set(piece.textures)
@@ -80,7 +80,6 @@ def test_heads_are_closed_at_the_back(seed):
     body = load_body(seed)
     for faces, parts in ((body.faces, body.parts), (body.coarse, body.coarse_parts)):
         head = faces[parts == HEAD]
-        # A patch has rows of its own along its rim, so edges are matched by place.
         skin = body.rows[:, SKIN]
         place = np.unique(skin.round(6), axis=0, return_inverse=True)[1].reshape(-1)
         edges = np.sort(np.concatenate([place[head[:, [k, (k + 1) % 3]]] for k in range(3)]))
@@ -90,7 +89,7 @@ def test_heads_are_closed_at_the_back(seed):
         for _ in range(len(open_)):
             for a, b in open_.tolist():
                 rims[a] = rims[b] = min(rims[a], rims[b])
-        # Only the neck and one rim in the face are open.
+        # Only the neck and one rim within the mouth are open.
         assert len(set(rims.values())) == 2
         corner = skin[head]
         normal = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
