@@ -555,10 +555,15 @@ def main(package: Path, output: Path) -> None:
     torso = (rest[:, 1] - low) / (high - low)
     foot = amount("foot_l", "foot_r", "ball_l", "ball_r")
     side = np.sign(rest[:, 0])
-    # Cloth coordinates in metres at rest: around the limb or trunk, and along it.
+    # Cloth coordinates in metres at rest, where cloth hangs then: around limb or trunk, along it.
+    cloth = rest.copy()
+    suit = np.unique(faces["tights"])
+    hung = np.searchsorted(suit, faces["tights"])
+    slack = np.where(arm[suit] > 0.1, 0.3, np.where(leg[suit] > 0.12, 0.35, 1.0))
+    cloth[suit] = draped(rest[suit], hung, slack, np.zeros(len(suit)))
     leg_axis = np.where(side > 0, joint["joint-l-knee"][0], joint["joint-r-knee"][0])
-    about = np.where(leg > 0.08, rest[:, 0] - leg_axis, rest[:, 0])
-    depth = rest[:, 2] - joint["joint-spine-2"][2]
+    about = np.where(leg > 0.08, cloth[:, 0] - leg_axis, cloth[:, 0])
+    depth = cloth[:, 2] - joint["joint-spine-2"][2]
     around = np.arctan2(about, depth) * np.where(leg > 0.08, 0.085, 0.15)
     reach = np.where(
         side > 0,
@@ -578,7 +583,7 @@ def main(package: Path, output: Path) -> None:
         )
         * 0.05
     )
-    cloth_uv = np.stack([around, -rest[:, 1] / 10], axis=1)
+    cloth_uv = np.stack([around, -cloth[:, 1] / 10], axis=1)
     sleeve_uv = np.stack([arm_around, reach * 0.52], axis=1)
     wrap = 2 * np.pi * np.where(leg > 0.08, 0.085, 0.15)
     # Head coordinates: around an upright axis, most of the width for the front half, and most of

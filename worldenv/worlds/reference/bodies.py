@@ -81,6 +81,7 @@ def load_body(number: int, ease: bool = False) -> Body:
     columns += [np.zeros((len(d["uv"]), 3)), d["sleeve_uv"]]
     rows = np.concatenate(columns, axis=1).astype(np.float64)
     faces, parts = d["faces"].astype(np.int64), d["faces_part"].astype(np.int64)
+    _straighten(rows, np.unique(faces[parts == TIGHTS]))
     for part in range(5):
         own = faces[parts == part]
         used = np.unique(own)
@@ -93,6 +94,18 @@ def load_body(number: int, ease: bool = False) -> Body:
         d["coarse_part"].astype(np.int64),
         d["traits"][index].astype(np.float64),
     )
+
+
+def _straighten(rows: Array, suit: NDArray[np.int64]) -> None:
+    """Let patterns run level around the trunk of each body, whose shapes differ from that at rest."""
+    trunk = rows[suit]
+    share = np.clip(trunk[:, TORSO] / 0.25, 0, 1) * (trunk[:, LEG] < 0)
+    x, y, z = trunk[:, CLOTH].T
+    core = (trunk[:, TORSO] > 0.2) & (trunk[:, ARM] < 0)
+    middle = (z[core].min() + z[core].max()) / 2
+    places = np.stack([0.15 * np.arctan2(x, z - middle), -y], axis=1)
+    places[:, 1] += np.median((trunk[:, UV][:, 1] + y)[core])
+    rows[suit, UV] += share[:, None] * (places - trunk[:, UV])
 
 
 def _normals(points: Array, faces: NDArray[np.int64]) -> Array:

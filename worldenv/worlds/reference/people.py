@@ -337,12 +337,7 @@ def _person(
     )
     _emit(b, throat, look.skin, cloth=False, repeat=(0.3, 0.3))
     if look.kind == "jacket":
-        front = np.where(
-            (trunk.column(ARM) > 0.02) | (trunk.rows[:, OUT][:, 2] < 0.1),
-            1.0,
-            abs(trunk.rows[:, UV.start]) - 0.012 - 0.05 * np.clip(trunk.column(TORSO), 0, 1),
-        )
-        inside, trunk = trunk.cut(front)
+        inside, trunk = _middle(trunk, 0.012 + 0.05 * np.clip(trunk.column(TORSO), 0, 1))
         _emit(b, inside, look.inner, cloth=True, out=0.002, repeat=(0.3, 0.3))
     if look.kind != "jacket" and not coarse:
         trunk = _trimmed(b, trunk, look)
@@ -374,6 +369,18 @@ def _person(
     return b.mesh()
 
 
+def _middle(shell: Shell, half: Array) -> tuple[Shell, Shell]:
+    """Return the strip down the front within metres of its middle (n,), and the rest."""
+    ahead = shell.rows[:, OUT.start + 2][shell.faces].mean(axis=1) > 0
+    across = CLOTH.start
+    # One side after the other: few vertices lie in the strip itself.
+    left, near = shell.where(ahead).cut(half - shell.rows[:, across])
+    bound = np.concatenate([half, near.rows[len(half) :, across]])
+    strip, right = near.cut(-bound - near.rows[:, across])
+    rest = np.concatenate([shell.faces[~ahead], left.faces, right.faces])
+    return strip, Shell(right.rows, rest)
+
+
 def _trimmed(b: Builder, trunk: Shell, look: Look) -> Shell:
     """Add collar, button strip or print to a top, and return what is left of it."""
 
@@ -389,7 +396,7 @@ def _trimmed(b: Builder, trunk: Shell, look: Look) -> Shell:
     collar, trunk = trunk.cut(high)
     add(collar, look.trim, 0.001)
     if look.kind == "shirt":
-        strip, trunk = trunk.cut(np.maximum(abs(trunk.rows[:, UV.start]) - 0.016, before(trunk)))
+        strip, trunk = _middle(trunk, np.full(len(trunk.rows), 0.016))
         add(strip, look.inner, 0.002)
     elif look.chest == "disc":
         across, up = trunk.rows[:, UV.start] / 0.075, (trunk.column(TORSO) - 0.68) / 0.15
@@ -454,14 +461,16 @@ def _cap(b: Builder, head: Shell, look: Look) -> None:
         level = np.minimum(level, (v - 0.19) / 0.2)
         level = np.where(depth < -0.2, depth, level)
     if look.hat is not None:
-        level = np.minimum(level, 0.2 - depth)
+        level = np.minimum(depth, 0.2 - depth)
     _, cap = head.cut(level)
     u, v = cap.rows[:, UV.start], cap.rows[:, UV.start + 1]
-    inside = np.clip((cap.column(SCALP) + (0.85 if "fringe" in look.cut else 0.0)) / 1.1, 0, 1)
+    front = np.exp(-(((u - 0.5) / 0.15) ** 4)) * (v < 0.32)
+    more = 0.85 * front if "fringe" in look.cut and look.hat is None else 0.0
+    inside = np.clip((cap.column(SCALP) + more) / 1.1, 0, 1)
     thick = 0.006 if look.hat is not None else THICK.get(look.cut, 0.02)
     out = 0.003 + thick * inside * (2 - inside)
     if look.cut == "quiff":
-        out += 0.028 * np.exp(-(((u - 0.5) / 0.13) ** 2) - ((v - 0.09) / 0.05) ** 2)
+        out += 0.02 * np.exp(-(((u - 0.5) / 0.13) ** 2) - ((v - 0.12) / 0.03) ** 2)
     elif look.cut in ("side", "long"):
         out += 0.012 * np.tanh((u - 0.4) / 0.03) * np.exp(-((v - 0.08) ** 2) / 0.01) * inside
     elif look.cut in ("curly", "afro"):
@@ -477,8 +486,11 @@ def _curtain(b: Builder, low: Array, middle: Array, half: Array, look: Look) -> 
     t = np.linspace(0, 1, rows)[:, None]
     start = middle[1] + 0.35 * half[1]
     for inner in (0.0, 0.012):
-        wide = half[0] + 0.022 - inner + 0.012 * np.sin(np.pi * t) - 0.016 * t
+        wide = half[0] + 0.01 - inner + 0.02 * np.sin(np.pi * t**0.7) - 0.006 * t
         deep = half[2] + 0.018 - inner + 0.01 * np.sin(np.pi * t) - 0.03 * t
+        # In front it lies against the face.
+        close = np.exp(-((np.minimum(angle - angle[0], angle[-1] - angle) / 0.3) ** 2))
+        wide = wide * (1 - (0.1 + 0.16 * t) * close)
         x = middle[0] + wide * np.sin(angle)
         z = middle[2] + deep * np.cos(angle)
         y = np.broadcast_to(start - (start - low[1] + drop - 0.06) * t, x.shape)

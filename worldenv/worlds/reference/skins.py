@@ -44,8 +44,8 @@ def face(rng: np.random.Generator, tone: str, hair: str, lips: str, style: str) 
         hair: Colour of brows, beard and hairline.
         lips: Their colour.
         style: Words joined by ``+``: one of ``stubble``, ``beard``, ``goatee``, ``moustache``;
-            any of ``freckles``, ``makeup``, ``lined`` (age), ``mole``, ``bald`` (no hairline); one of
-            ``thin``, ``thick``, ``arched``, ``straight`` for the brows.
+            any of ``freckles``, ``makeup``, ``lined`` (age), ``mole``, ``bald`` (no hairline);
+            one of ``thin``, ``thick``, ``arched``, ``straight`` for the brows.
     """
     words = style.split("+")
     u, v = grid(256)
