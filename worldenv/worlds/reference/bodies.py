@@ -97,15 +97,19 @@ def load_body(number: int, ease: bool = False) -> Body:
 
 
 def _straighten(rows: Array, suit: NDArray[np.int64]) -> None:
-    """Let patterns run level around the trunk of each body, whose shapes differ from that at rest."""
+    """Let patterns and hems run level around each trunk, whose shape differs from that at rest."""
     trunk = rows[suit]
-    share = np.clip(trunk[:, TORSO] / 0.25, 0, 1) * (trunk[:, LEG] < 0)
     x, y, z = trunk[:, CLOTH].T
     core = (trunk[:, TORSO] > 0.2) & (trunk[:, ARM] < 0)
     middle = (z[core].min() + z[core].max()) / 2
     places = np.stack([0.15 * np.arctan2(x, z - middle), -y], axis=1)
     places[:, 1] += np.median((trunk[:, UV][:, 1] + y)[core])
+    share = np.clip(trunk[:, TORSO] / 0.25, 0, 1) * (trunk[:, LEG] < 0)
     rows[suit, UV] += share[:, None] * (places - trunk[:, UV])
+    # Metres above the hips as shares of the trunk, by what most of it says.
+    slope, start = np.polyfit(y[core], trunk[core, TORSO], 1)
+    share = np.clip((trunk[:, TORSO] + 0.35) / 0.15, 0, 1) * (trunk[:, ARM] < 0)
+    rows[suit, TORSO] += share * (slope * y + start - trunk[:, TORSO])
 
 
 def _normals(points: Array, faces: NDArray[np.int64]) -> Array:

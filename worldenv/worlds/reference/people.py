@@ -403,10 +403,11 @@ def _trimmed(b: Builder, trunk: Shell, look: Look) -> Shell:
         disc, trunk = trunk.cut(np.maximum(0.1 * (np.hypot(across, up) - 1), before(trunk)))
         add(disc, look.trim, 0.0)
     elif look.chest == "band":
-        band, trunk = trunk.cut(
-            np.maximum(abs(trunk.column(TORSO) - 0.66) - 0.09, trunk.column(ARM) - 0.1)
-        )
+        trunk, arms = trunk.cut(trunk.column(ARM) - 0.1)
+        low, rest = trunk.cut(trunk.column(TORSO) - 0.57)
+        band, high = rest.cut(rest.column(TORSO) - 0.75)
         add(band, look.trim, 0.0)
+        trunk = Shell(high.rows, np.concatenate([low.faces, high.faces, arms.faces]))
     return trunk
 
 
