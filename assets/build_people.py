@@ -24,7 +24,7 @@ from simplify import simplify
 
 PARTS = ("head", "hand", "tights", "skirt", "eye")
 COUNTS = {
-    "head": (2400, 460),
+    "head": (2600, 500),
     "hand": (640, 130),
     "tights": (1950, 600),
     "skirt": (420, 150),
@@ -252,7 +252,7 @@ def featured(folder: Path, count: int, number: int, person: tuple) -> np.ndarray
     for group, features in FEATURES.items():
         for name, most in features.items():
             # Even draws rather than normal ones: faces in the middle all look alike.
-            amount = most * rng.uniform(-1, 1)
+            amount = 0.8 * most * rng.uniform(-1, 1)
             stem, low, high = *name.rsplit("-", 1)[:1], *name.rsplit("-", 1)[1].split("|")
             end = low if amount < 0 else high
             sides = [stem.replace("*", s) for s in "lr"] if "*" in stem else [stem]
@@ -477,6 +477,10 @@ def main(package: Path, output: Path) -> None:
     body = triangles(groups["body"])
     neck_line = joint["joint-neck"][1] - 0.25
     head = (amount("head", "neck_01") > 0.35) & (rest[:, 1] > neck_line)
+    # Far enough down for every neckline.
+    upper_arm = amount("upperarm_l", "upperarm_r", "lowerarm_l", "lowerarm_r")
+    below = (rest[:, 1] > neck_line - 0.4) & (abs(rest[:, 0]) < 0.95) & (upper_arm < 0.2)
+    head |= below
     mouth = joint["joint-mouth"]
 
     def masked(name: str, at: np.ndarray) -> np.ndarray:
@@ -591,7 +595,7 @@ def main(package: Path, output: Path) -> None:
     eye_y = (eye_l[1] + eye_r[1]) / 2
     chin = lip_line[1] - 0.44
     top = rest[head][:, 1].max()
-    head_v = np.interp(rest[:, 1], [neck_line, chin, chin + 1.68, top], [1.0, 0.8, 0.12, 0.02])
+    head_v = np.interp(rest[:, 1], [neck_line, chin, chin + 1.68, top], [0.985, 0.8, 0.12, 0.02])
     turn = np.arctan2(rest[:, 0], rest[:, 2] - 0.55) / np.pi
     head_u = 0.5 + np.sign(turn) * np.interp(abs(turn), [0, 0.4, 1], [0, 0.38, 0.5])
     for word, at in (("eye", eye_l), ("lips", lip_line), ("chin", [0, chin, 1.4])):

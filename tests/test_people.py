@@ -3,7 +3,18 @@ import time
 import numpy as np
 import pytest
 
-from worldenv.worlds.reference.bodies import HEAD, SCALP, SKIN, Shell, body_count, load_body
+from worldenv.worlds.reference.bodies import (
+    ARM,
+    HEAD,
+    SCALP,
+    SKIN,
+    UV,
+    Shell,
+    body_count,
+    head_count,
+    head_map,
+    load_body,
+)
 from worldenv.worlds.reference.people import make_person, same_body
 from worldenv.worlds.reference.shapes import bounds
 
@@ -12,6 +23,42 @@ def test_there_are_many_bodies_of_both_sexes():
     assert body_count() >= 6
     male = [load_body(i).traits[0] > 0.5 for i in range(body_count())]
     assert 2 <= sum(male) <= body_count() - 2
+
+
+def test_every_head_has_a_shape_of_its_own():
+    assert head_count() >= 24 and head_count() % body_count() == 0
+    shapes = []
+    for i in range(head_count()):
+        body = load_body(i)
+        u, v = body.rows[:, UV].T
+        face = np.unique(body.faces[body.parts == HEAD])
+        face = face[(abs(u[face] - 0.5) < 0.2) & (v[face] > 0.25) & (v[face] < 0.8)]
+        points = body.rows[face][:, SKIN]
+        shapes.append(points - points.mean(axis=0))
+    table = np.array(shapes)
+    apart = np.linalg.norm(table[:, None] - table[None], axis=-1).mean(axis=-1)
+    # Metres on average over the face, without where the face is.
+    assert apart[~np.eye(len(table), dtype=bool)].min() > 0.0015
+
+
+def test_head_map_knows_lips_hairline_and_hollows():
+    known = head_map()
+    side = known.shape[0]
+    v = (np.arange(side) + 0.5) / side
+    lips = known[..., 2] > 0.5
+    assert abs(v[np.nonzero(lips)[0]].mean() - 0.622) < 0.03
+    assert known[side // 10, 0, 1] > 0.5 and known[side // 2, side // 2, 1] < -0.5
+    assert known[..., 0].min() < 0.4 < 0.95 < np.median(known[..., 0])
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_at_ease_arms_hang_and_feet_stand_side_by_side(seed):
+    rows = load_body(seed, ease=True).rows
+    hand = rows[:, ARM] > 1.1
+    for side in (rows[:, 0] > 0, rows[:, 0] <= 0):
+        shoulder = rows[(rows[:, ARM] > 0) & (rows[:, ARM] < 0.14) & side][:, SKIN].mean(axis=0)
+        offset = rows[hand & side][:, SKIN].mean(axis=0) - shoulder
+        assert offset[1] < -0.4 and abs(offset[0]) < 0.15 and abs(offset[2]) < 0.15
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ class Body(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _data() -> dict[str, NDArray[np.float64]]:
+def _data() -> dict[str, NDArray[Any]]:
     path = resources.files("worldenv.worlds.reference") / "data" / "people.npz"
     with resources.as_file(path) as file, np.load(file, allow_pickle=False) as data:
         return {k: data[k] for k in data.files}

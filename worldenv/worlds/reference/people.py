@@ -332,10 +332,7 @@ def _person(
     _emit(b, bare, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
     under, _ = trunk.cut(look.sleeve - 0.15 - trunk.column(ARM))
     _emit(b, under, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
-    trunk, throat = trunk.cut(
-        np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - look.neck)
-    )
-    _emit(b, throat, look.skin, cloth=False, repeat=(0.3, 0.3))
+    trunk, _ = trunk.cut(np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - look.neck))
     if look.kind == "jacket":
         inside, trunk = _middle(trunk, 0.012 + 0.05 * np.clip(trunk.column(TORSO), 0, 1))
         _emit(b, inside, look.inner, cloth=True, out=0.002, repeat=(0.3, 0.3))
@@ -419,7 +416,7 @@ def _hair(b: Builder, head: Shell, look: Look) -> None:
     if look.hat is not None:
         _, hat = head.cut(head.column(SCALP) - 0.06)
         deep = np.clip((hat.column(SCALP) - 0.06) / 0.6, 0, 1)
-        _emit(b, hat, look.hat, cloth=False, out=0.012 + 0.016 * deep, repeat=(0.4, 0.6))
+        _emit_lined(b, hat, look.hat, 0.012 + 0.016 * deep, deep)
         if look.peak:
             _brim(b, skin, look.hat)
     if look.cut != "bald":
@@ -446,6 +443,13 @@ def _hair(b: Builder, head: Shell, look: Look) -> None:
 
 THICK = {"buzz": 0.004, "crew": 0.009, "short": 0.016, "side": 0.022, "quiff": 0.018, "full": 0.032}
 THICK |= {"bun": 0.012, "tail": 0.012, "crop": 0.02, "curly": 0.034, "afro": 0.062, "rim": 0.01}
+
+
+def _emit_lined(b: Builder, cap: Shell, material: Material, out: Array, inside: Array) -> None:
+    """Add a cap (out in metres) that is seen from within along its rim, where ``inside`` is low."""
+    _emit(b, cap, material, cloth=False, out=out, repeat=(0.4, 0.6))
+    rim = cap.where(inside[cap.faces].min(axis=1) < (0.5 if b.coarse else 0.97))
+    _emit(b, Shell(rim.rows, rim.faces[:, ::-1]), material, cloth=False, out=out - 0.001)
 
 
 def _cap(b: Builder, head: Shell, look: Look) -> None:
@@ -476,7 +480,7 @@ def _cap(b: Builder, head: Shell, look: Look) -> None:
         out += 0.012 * np.tanh((u - 0.4) / 0.03) * np.exp(-((v - 0.08) ** 2) / 0.01) * inside
     elif look.cut in ("curly", "afro"):
         out *= 1 + 0.16 * np.sin(u * 61) * np.sin(v * 47 + u * 20)
-    _emit(b, cap, look.hair, cloth=False, out=out, repeat=(0.4, 0.6))
+    _emit_lined(b, cap, look.hair, out, inside)
 
 
 def _curtain(b: Builder, low: Array, middle: Array, half: Array, look: Look) -> None:
