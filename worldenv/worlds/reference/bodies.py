@@ -56,7 +56,7 @@ def head_map() -> NDArray[np.float32]:
     How open a place is (0 deep in a hollow, 1 free), how deep it lies within the hair (as the
     column ``SCALP``), how much it is lips, and how much it is eyelid.
     """
-    image: NDArray[np.float32] = _data()["map"].astype(np.float32) / 255
+    image = np.asarray(_data()["map"], np.float32) / np.float32(255)
     image[..., 1] = image[..., 1] * 4 - 2
     return image
 

@@ -401,10 +401,10 @@ def _trimmed(b: Builder, trunk: Shell, look: Look) -> Shell:
         add(disc, look.trim, 0.0)
     elif look.chest == "band":
         trunk, arms = trunk.cut(trunk.column(ARM) - 0.1)
-        low, rest = trunk.cut(trunk.column(TORSO) - 0.57)
-        band, high = rest.cut(rest.column(TORSO) - 0.75)
+        lower, rest = trunk.cut(trunk.column(TORSO) - 0.57)
+        band, upper = rest.cut(rest.column(TORSO) - 0.75)
         add(band, look.trim, 0.0)
-        trunk = Shell(high.rows, np.concatenate([low.faces, high.faces, arms.faces]))
+        trunk = Shell(upper.rows, np.concatenate([lower.faces, upper.faces, arms.faces]))
     return trunk
 
 
