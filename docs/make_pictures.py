@@ -17,8 +17,10 @@ from worldenv.env import WorldEnv
 from worldenv.rollout import load_poses
 from worldenv.world import Start
 from worldenv.worlds import load_world
+from worldenv.worlds.reference.shapes import bounds
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
 IMAGES = ROOT / "docs" / "images"
 SHOWN = (("V", 0), ("D1", 120), ("R1", 180), ("D2", 240), ("R2", 300))
 
@@ -96,8 +98,29 @@ def write_scenes(family: str, shown: tuple[tuple[int, str], ...]) -> None:
     cv2.imwrite(path, sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 86])
 
 
+INTERIORS = ((0, "loop"), (1, "hall"), (2, "people"), (4, "square"), (6, "open"), (9, "gallery"))
+"""Scene seeds and views of the picture of rooms."""
 WORKSHOPS = ((0, "open"), (2, "square"), (1, "people"), (4, "loop"), (3, "hall"), (5, "open"))
 """Scene seeds and views of the picture of workshops."""
+
+
+def write_people() -> None:
+    """Write portraits of 24 people, and under them eight of them at full height."""
+    from people import Stage
+
+    stage = Stage("interior", 1, supersample=4)
+    portraits, figures = [], []
+    for seed in range(24):
+        stage.show(seed)
+        _, high = bounds(stage.scene.instance(stage.person).mesh)
+        side = 28.0 * (-1) ** seed if seed % 3 == 2 else 0.0
+        frame = stage.look(0.85, side, float(high[1]) - 0.17).frame
+        portraits.append(frame[70:310, 230:410])
+        if seed % 3 == 0:
+            figures.append(stage.look(2.9, 15.0, 1.05).frame[12:348, 230:410])
+    rows = [np.concatenate(portraits[i : i + 8], axis=1) for i in (0, 8, 16)]
+    sheet = np.concatenate([*rows, np.concatenate(figures, axis=1)])
+    cv2.imwrite(str(IMAGES / "people.jpg"), sheet[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, 88])
 
 
 def write_report(run: Path) -> None:
@@ -120,5 +143,7 @@ if __name__ == "__main__":
     write_scenes("park", PARKS)
     write_scenes("street", STREETS)
     write_scenes("workshop", WORKSHOPS)
+    write_scenes("interior", INTERIORS)
+    write_people()
     if len(sys.argv) > 1:
         write_report(Path(sys.argv[1]).resolve())

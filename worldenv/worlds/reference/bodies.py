@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib import resources
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ SKIN, CLOTH, OUT = slice(0, 3), slice(3, 6), slice(15, 18)
 UV, WRAP, ARM, LEG, TORSO, FOOT, SCALP, HEIGHT = slice(6, 8), 8, 9, 10, 11, 12, 13, 14
 """Columns: texture place, metres around the limb (0: no seam), shares along arm, leg and trunk, how
 much it is foot, depth inside the hair, height at rest."""
+SLEEVE_UV, SLEEVE_WRAP = slice(18, 20), 2 * np.pi * 0.05
+"""Columns of the texture place on a sleeve, and metres around that."""
 
 
 class Body(NamedTuple):
-    """One stored body: working vertices (n, 18), faces and parts at two levels, traits."""
+    """One stored body: working vertices (n, 20), faces and parts at two levels, traits."""
 
     rows: Array
     faces: NDArray[np.int64]
@@ -32,7 +34,7 @@ class Body(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _data() -> dict[str, NDArray[np.float64]]:
+def _data() -> dict[str, NDArray[Any]]:
     path = resources.files("worldenv.worlds.reference") / "data" / "people.npz"
     with resources.as_file(path) as file, np.load(file, allow_pickle=False) as data:
         return {k: data[k] for k in data.files}
@@ -43,107 +45,71 @@ def body_count() -> int:
     return len(_data()["traits"])
 
 
-@lru_cache(maxsize=32)
-def load_body(index: int) -> Body:
-    """Return a stored body by its number."""
+def head_count() -> int:
+    """Return how many heads there are, a multiple of the bodies."""
+    return len(_data()["head"])
+
+
+def head_map() -> NDArray[np.float32]:
+    """Return what a painter of faces must know at the head's texture places, shape (n, n, 4).
+
+    How open a place is (0 deep in a hollow, 1 free), how deep it lies within the hair (as the
+    column ``SCALP``), how much it is lips, and how much it is eyelid.
+    """
+    image = np.asarray(_data()["map"], np.float32) / np.float32(255)
+    image[..., 1] = image[..., 1] * 4 - 2
+    return image
+
+
+@lru_cache(maxsize=8)
+def load_body(number: int, ease: bool = False) -> Body:
+    """Return a stored body with a head, both counted on from the start when the number is larger.
+
+    Args:
+        number: At least 0.
+        ease: Whether it stands with its arms hanging rather than in a pose of its own.
+    """
     d = _data()
-    columns = [d["skin"][index] / 1e4, d["cloth"][index] / 1e4, d["uv"]]
+    index, pose = number % body_count(), "ease_" if ease else ""
+    head = d["head"][number % head_count()] / 1e4
+    if ease:
+        head = head + d["ease_head"][index] / 1e4
+    skin = np.concatenate([d[f"{pose}skin"][index] / 1e4, head])
+    cloth = np.concatenate([d[f"{pose}cloth"][index] / 1e4, head])
+    columns = [skin, cloth, d["uv"]]
     columns += [d[k][:, None] for k in ("wrap", "arm", "leg", "torso", "foot", "scalp", "height")]
-    rows = np.concatenate([*columns, np.zeros((len(d["uv"]), 3))], axis=1).astype(np.float64)
+    columns += [np.zeros((len(d["uv"]), 3)), d["sleeve_uv"]]
+    rows = np.concatenate(columns, axis=1).astype(np.float64)
     faces, parts = d["faces"].astype(np.int64), d["faces_part"].astype(np.int64)
-    coarse, coarse_parts = d["coarse"].astype(np.int64), d["coarse_part"].astype(np.int64)
-    rows, patch, seam = _crown(rows, _rim("faces"), (0.35, 0.7))
-    rows, coarse_patch, _ = _crown(rows, _rim("coarse"), (0.55,))
-    faces, parts = _with_head(faces, parts, patch)
-    coarse, coarse_parts = _with_head(coarse, coarse_parts, coarse_patch)
+    _straighten(rows, np.unique(faces[parts == TIGHTS]))
     for part in range(5):
         own = faces[parts == part]
         used = np.unique(own)
         rows[used, OUT] = _normals(rows[:, CLOTH if part in (TIGHTS, SKIRT) else SKIN], own)[used]
-    # Hair stands off along the normals, so both sides of the patch's seam need the same ones.
-    joined = rows[seam, OUT].sum(axis=0)
-    rows[seam, OUT] = joined / np.maximum(np.linalg.norm(joined, axis=-1, keepdims=True), 1e-12)
     return Body(
         rows,
         faces,
         parts,
-        coarse,
-        coarse_parts,
+        d["coarse"].astype(np.int64),
+        d["coarse_part"].astype(np.int64),
         d["traits"][index].astype(np.float64),
     )
 
 
-@lru_cache(maxsize=2)
-def _rim(level: str) -> list[int]:
-    """Return the vertices around the hole at the back of the head, in order; alike in all bodies.
-
-    Args:
-        level: ``faces`` or ``coarse``.
-    """
-    d = _data()
-    parts = d["faces_part" if level == "faces" else "coarse_part"]
-    head = d[level][parts == HEAD].astype(np.int64)
-    depth = d["skin"][0][:, 2] / 1e4
-    edges = {tuple(e) for k in range(3) for e in head[:, [k, (k + 1) % 3]].tolist()}
-    after = {b: a for a, b in edges if (b, a) not in edges}
-    while after:
-        rim = [min(after)]
-        while rim[-1] in after:
-            rim.append(after.pop(rim[-1]))
-        rim.pop()
-        # The other rims are those of the neck and of the mouth.
-        if depth[rim].max() < -0.03:
-            return rim
-    raise ValueError("the stored heads have no hole at the back")
-
-
-def _crown(
-    rows: Array, rim: list[int], shares: tuple[float, ...]
-) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
-    """Close the stored heads, which are open at the back.
-
-    Args:
-        rows: Working vertices (n, 18).
-        rim: Rows around the hole, in order.
-        shares: Where rings lie between the rim of the hole (0) and its middle (1).
-
-    Returns:
-        The rows with those of the patch added, its faces, and the rim: rows of the head above, the
-        same places on the patch below, shape (2, k).
-    """
-    edge = rows[rim].copy()
-    # The texture meets itself at the back; on the patch it runs on through there.
-    edge[:, UV.start] = (edge[:, UV.start] + 0.25) % 0.5 - 0.25
-    middle = edge.mean(axis=0)
-    back = min(edge[:, 2])
-    rings = [edge]
-    for share in shares:
-        ring = edge + (middle - edge) * share
-        ring[:, 2] = edge[:, 2] + (back - edge[:, 2]) * np.sin(share * np.pi / 2)
-        rings.append(ring)
-    middle[2] = back
-    for ring in (*rings[1:], middle[None]):
-        ring[:, CLOTH] = ring[:, SKIN]
-    first, k = len(rows), len(rim)
-    i = np.arange(k)
-    j = (i + 1) % k
-    faces = []
-    for low in first + k * np.arange(len(shares)):
-        faces += [np.stack([low + i, low + j, low + k + i], 1)]
-        faces += [np.stack([low + j, low + k + j, low + k + i], 1)]
-    last = first + k * len(shares)
-    faces.append(np.stack([last + i, last + j, np.full(k, last + k)], 1))
-    table = np.concatenate([rows, *rings, middle[None]])
-    return table, np.concatenate(faces), np.stack([np.array(rim), first + i])
-
-
-def _with_head(
-    faces: NDArray[np.int64], parts: NDArray[np.int64], patch: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    return (
-        np.concatenate([faces, patch]),
-        np.concatenate([parts, np.full(len(patch), HEAD, np.int64)]),
-    )
+def _straighten(rows: Array, suit: NDArray[np.int64]) -> None:
+    """Let patterns and hems run level around each trunk, whose shape differs from that at rest."""
+    trunk = rows[suit]
+    x, y, z = trunk[:, CLOTH].T
+    core = (trunk[:, TORSO] > 0.2) & (trunk[:, ARM] < 0)
+    middle = (z[core].min() + z[core].max()) / 2
+    places = np.stack([0.15 * np.arctan2(x, z - middle), -y], axis=1)
+    places[:, 1] += np.median((trunk[:, UV][:, 1] + y)[core])
+    share = np.clip(trunk[:, TORSO] / 0.25, 0, 1) * (trunk[:, LEG] < 0)
+    rows[suit, UV] += share[:, None] * (places - trunk[:, UV])
+    # Metres above the hips as shares of the trunk, by what most of it says.
+    slope, start = np.polyfit(y[core], trunk[core, TORSO], 1)
+    share = np.clip((trunk[:, TORSO] + 0.35) / 0.15, 0, 1) * (trunk[:, ARM] < 0)
+    rows[suit, TORSO] += share * (slope * y + start - trunk[:, TORSO])
 
 
 def _normals(points: Array, faces: NDArray[np.int64]) -> Array:

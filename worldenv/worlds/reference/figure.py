@@ -19,12 +19,11 @@ from worldenv.worlds.reference.bodies import (
     SKIN,
     SKIRT,
     Array,
-    body_count,
     load_body,
 )
 from worldenv.worlds.reference.furniture import Piece
 
-__all__ = ["Figure", "at_ease", "make_figure"]
+__all__ = ["Figure", "make_figure"]
 
 STANCE = 0.095
 """How far a walker's ankles are from the middle, at most, in metres."""
@@ -61,8 +60,8 @@ class Figure(NamedTuple):
 
 
 def make_figure(piece: Piece, seed: int) -> Figure:
-    """Return the figure of a person that ``make_person(seed)`` made."""
-    body = load_body(seed % body_count())
+    """Return the figure of a person that ``make_person(seed, ease=True)`` made."""
+    body = load_body(seed, ease=True)
     rows = body.rows[np.unique(body.faces[body.parts != SKIRT])]
     points = piece.mesh.vertices.astype(np.float64)
     index, share = _nearest(points, np.concatenate([rows[:, SKIN], rows[:, CLOTH]]), len(rows))
@@ -122,21 +121,6 @@ def make_figure(piece: Piece, seed: int) -> Figure:
         joints,
         float(ball),
     )
-
-
-def at_ease(seed: int) -> bool:
-    """Return whether a body stands with its feet side by side and its arms hanging."""
-    body = load_body(seed % body_count())
-    rows = body.rows[np.unique(body.faces[body.parts != SKIRT])]
-    left = rows[:, 0] > 0
-    for column, low, high in ((LEG, 0.9, 0.99), (ARM, 1.1, 2.0)):
-        ring = (rows[:, column] > low) & (rows[:, column] < high)
-        places = [rows[ring & side][:, SKIN].mean(axis=0) for side in (left, ~left)]
-        if abs(places[0][1:] - places[1][1:]).max() > 0.03:
-            return False
-    shoulder = rows[(rows[:, ARM] > 0) & (rows[:, ARM] < 0.14) & left][:, SKIN].mean(axis=0)
-    hand: Array = abs(places[0] - shoulder)
-    return bool(hand[1] > 0.4 and hand[0] < 0.12 and hand[2] < 0.12)
 
 
 def _ramp(values: Array, low: float, high: float, unit: Array | float = 1.0) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.bodies import Array
-from worldenv.worlds.reference.figure import Figure, at_ease, make_figure
+from worldenv.worlds.reference.figure import Figure, make_figure
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.people import make_person, wears_skirt
 
@@ -31,11 +31,11 @@ TWIST = 0.3
 def walker(seed: int) -> tuple[Piece, Figure]:
     """Return a person who can walk, the first from a seed on, and the figure that is posed.
 
-    It wears trousers, as a skirt hides how the legs go, and stands at ease.
+    It wears trousers, as a skirt hides how the legs go.
     """
-    while wears_skirt(seed) or not at_ease(seed):
+    while wears_skirt(seed):
         seed += 1
-    piece = make_person(seed)
+    piece = make_person(seed, ease=True)
     figure = make_figure(piece, seed)
     mesh = piece.mesh._replace(vertices=stride(figure, 0.0, 1))
     return piece._replace(mesh=mesh, coarse=None), figure
