@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import pickle
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -111,10 +112,9 @@ def _save(save: Callable[..., None], tensors: dict[str, Any], target: Path) -> N
     except SafetensorError as error:
         # It keeps the number of the system's error in its text alone.
         text = " ".join(str(error).split())
-        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            if f"code: {number}," in text:
-                raise OSError(number, "cannot be written", str(target)) from error
-        raise OSError(errno.EIO, f"cannot be written: {text}", str(target)) from error
+        number = re.search(r"os error (\d+)", text)
+        code = int(number[1]) if number else errno.EIO
+        raise OSError(code, f"cannot be written: {text}", str(target)) from error
 
 
 def _torch_tensors(path: Path) -> dict[str, Any]:
