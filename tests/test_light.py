@@ -512,6 +512,28 @@ def test_files_of_another_network_are_refused(tmp_path, role):
                 maker(wrong, **dict(choice.options))
 
 
+@pytest.mark.parametrize(
+    ("module", "network", "load"),
+    [("lpips", "LpipsNet", "load_lpips"), ("vgg", "VggNet", "load_vgg")],
+)
+@pytest.mark.parametrize(
+    "key", ["features.0.weight", "AlexNet_0/Conv_x/kernel", "VGG16_0/Conv_1/kernel", "bias"]
+)
+def test_a_tensor_of_another_network_is_told_by_its_own_name(tmp_path, module, network, load, key):
+    pytest.importorskip("torch")
+    from importlib import import_module
+
+    from safetensors.numpy import save_file
+
+    found = import_module(f"worldenv.evaluators.backbones.{module}")
+    save_file({key: np.zeros(2, np.float32)}, tmp_path / "net.safetensors")
+    located = Located("tiny", tmp_path, "1", "c", "MIT")
+    with pytest.raises(DamagedWeights) as failure:
+        getattr(found, load)(getattr(found, network)(), located, "net.safetensors")
+    assert f"unexpected {key};" in str(failure.value)
+    assert ".." not in str(failure.value)
+
+
 def still(n):
     return CameraPath(np.tile(np.eye(4), (n, 1, 1)))
 
