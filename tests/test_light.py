@@ -21,11 +21,13 @@ from worldenv.weights import DamagedWeights, Located
 from worldenv.world import Chunk
 
 LIGHT = TABLE["light"]
+# Its odometry needs intrinsics, which every source of frames with a path has.
+SETTING = Setting(K=np.array([[100.0, 0, 80], [0, 100, 48], [0, 0, 1]]))
 
 
 def needs(*roles):
     """Mark a test that runs backbones; without their weights it says which command brings them."""
-    reasons = {reason for role in roles if (reason := LIGHT[role].lacks(Setting()))}
+    reasons = {reason for role in roles if (reason := LIGHT[role].lacks(SETTING))}
     short = (
         "; ".join(sorted(reasons))
         if len(roles) < 3
@@ -37,7 +39,7 @@ def needs(*roles):
 
 @cache
 def made(role):
-    return LIGHT[role].make(Setting())
+    return LIGHT[role].make(SETTING)
 
 
 def answer(role, *values, frames=(0,), subject=""):
@@ -74,7 +76,7 @@ def on_grey(size, *placed):
 def test_ci_has_what_the_light_profile_needs():
     if not os.environ.get("CI"):
         pytest.skip("only CI must have the weights: worldenv weights fetch light")
-    assert {role: choice.lacks(Setting()) for role, choice in LIGHT.items()} == dict.fromkeys(LIGHT)
+    assert {role: choice.lacks(SETTING) for role, choice in LIGHT.items()} == dict.fromkeys(LIGHT)
 
 
 # embed
