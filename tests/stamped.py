@@ -20,7 +20,9 @@ def stamped(root: Path, name: str, save: Callable[[Path], object]) -> weights.Lo
     }
     entry = weights.table().get(name)
     revision = entry.revision if entry is not None else "test"
-    stamp = weights.Stamp(revision, files, files)
+    # The table may pin the real file, which a fake is not: the stamp says that it was made from it.
+    pinned = {} if entry is None else {p: f.sha256 for p, f in entry.files.items() if f.sha256}
+    stamp = weights.Stamp(revision, files, {path: pinned.get(path, files[path]) for path in files})
     weights.write_stamp(folder, stamp)
     licence = entry.licence if entry is not None else "test"
     return weights.Located(name, folder, revision, stamp.checksum, licence)

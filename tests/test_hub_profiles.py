@@ -171,6 +171,7 @@ def test_a_profile_runs_through_the_engine_from_fetched_folders(name, folder, mo
     assert np.linalg.norm(found[Ask("embed", (0,))]) == pytest.approx(1, abs=1e-5)
     assert -1 <= found[Ask("text", (0,), "a red lamp")] <= 1
     if name == "open":
+        assert summary.backbones["follow"]["checksum"] == summary.backbones["segment"]["checksum"]
         tracks = [{r.track for r in found[Ask("segment", (f,), THING)]} for f in THING.window]
         assert all(tracks)
         assert set(found[Ask("text", (2,), THING)]) <= tracks[2]

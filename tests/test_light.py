@@ -21,11 +21,13 @@ from worldenv.weights import DamagedWeights, Located
 from worldenv.world import Chunk
 
 LIGHT = TABLE["light"]
+# Its odometry needs intrinsics, which every source of frames with a path has.
+SETTING = Setting(K=np.array([[100.0, 0, 80], [0, 100, 48], [0, 0, 1]]))
 
 
 def needs(*roles):
     """Mark a test that runs backbones; without their weights it says which command brings them."""
-    reasons = {reason for role in roles if (reason := LIGHT[role].lacks(Setting()))}
+    reasons = {reason for role in roles if (reason := LIGHT[role].lacks(SETTING))}
     short = (
         "; ".join(sorted(reasons))
         if len(roles) < 3
@@ -37,7 +39,7 @@ def needs(*roles):
 
 @cache
 def made(role):
-    return LIGHT[role].make(Setting())
+    return LIGHT[role].make(SETTING)
 
 
 def answer(role, *values, frames=(0,), subject=""):
@@ -74,7 +76,7 @@ def on_grey(size, *placed):
 def test_ci_has_what_the_light_profile_needs():
     if not os.environ.get("CI"):
         pytest.skip("only CI must have the weights: worldenv weights fetch light")
-    assert {role: choice.lacks(Setting()) for role, choice in LIGHT.items()} == dict.fromkeys(LIGHT)
+    assert {role: choice.lacks(SETTING) for role, choice in LIGHT.items()} == dict.fromkeys(LIGHT)
 
 
 # embed
@@ -510,6 +512,28 @@ def test_files_of_another_network_are_refused(tmp_path, role):
             wrong = Located(located.id, tmp_path, "1", "c", "MIT")
             with pytest.raises(DamagedWeights, match=f"worldenv weights verify {located.id}"):
                 maker(wrong, **dict(choice.options))
+
+
+@pytest.mark.parametrize(
+    ("module", "network", "load"),
+    [("lpips", "LpipsNet", "load_lpips"), ("vgg", "VggNet", "load_vgg")],
+)
+@pytest.mark.parametrize(
+    "key", ["features.0.weight", "AlexNet_0/Conv_x/kernel", "VGG16_0/Conv_1/kernel", "bias"]
+)
+def test_a_tensor_of_another_network_is_told_by_its_own_name(tmp_path, module, network, load, key):
+    pytest.importorskip("torch")
+    from importlib import import_module
+
+    from safetensors.numpy import save_file
+
+    found = import_module(f"worldenv.evaluators.backbones.{module}")
+    save_file({key: np.zeros(2, np.float32)}, tmp_path / "net.safetensors")
+    located = Located("tiny", tmp_path, "1", "c", "MIT")
+    with pytest.raises(DamagedWeights) as failure:
+        getattr(found, load)(getattr(found, network)(), located, "net.safetensors")
+    assert f"unexpected {key};" in str(failure.value)
+    assert ".." not in str(failure.value)
 
 
 def still(n):

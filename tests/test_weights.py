@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from registry import offer_repository, sdist, served, set_of, sha256, wheel
+from safetensors.numpy import save
 from typer.testing import CliRunner
 
-from worldenv import archives, fetch, pickles, weights
+from worldenv import archives, fetch, pickles, stamps, weights
 from worldenv.archives import FetchFailed
 from worldenv.cli import app
 from worldenv.evaluators.profiles import TABLE, weights_of
@@ -479,13 +480,14 @@ def test_a_pickled_file_is_verified_converted_and_not_kept(folder, registry, mon
 
 
 def hub_set(**about):
-    files = {"model.safetensors": WeightFile(bytes=len(NET)), "config.json": WeightFile()}
+    files = {"model.safetensors": WeightFile(bytes=len(TENSORS)), "config.json": WeightFile()}
     listed = {"source": "hub", "name": "lab/net", "revision": "c" * 40, "files": files}
     return WeightSet(id="tiny", title="A tiny network", licence="MIT", **(listed | about))
 
 
+TENSORS = save({"weight": np.arange(6, dtype=np.float32)})
 HUB_FILES = {
-    "model.safetensors": NET,
+    "model.safetensors": TENSORS,
     "config.json": b"{}",
     "pytorch_model.bin": b"huge",
     "vocab/words.txt": b"a b",
@@ -512,7 +514,88 @@ def test_a_repository_comes_from_a_folder(folder, tmp_path, monkeypatch, layout)
         "vocab/words.txt",
         weights.STAMP,
     ]
-    assert located.revision == "c" * 40
+    # Only a cache of the hub says which commit it holds.
+    assert located.revision == ("c" * 40 if "snapshots" in layout else "local")
+    assert weights.state("tiny") == "here"
+
+
+def put(folder, files=HUB_FILES):
+    for path, data in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(data)
+
+
+def test_a_cache_says_which_commit_its_branch_is(folder, tmp_path, monkeypatch):
+    offer(monkeypatch, entry=hub_set(revision="main"), packed=b"")
+    cache = tmp_path / "hub" / "models--lab--net"
+    put(cache / "snapshots" / ("d" * 40))
+    put(cache / "snapshots" / ("e" * 40))
+    put(cache / "refs", {"main": b"e" * 40})
+    (located,) = bring(folder=tmp_path / "hub")
+    assert located.revision == "e" * 40
+    assert weights.state("tiny") == "here"
+
+
+def test_a_folder_of_files_that_are_all_pinned_is_that_commit(folder, tmp_path, monkeypatch):
+    files = {"model.safetensors": WeightFile(sha256(TENSORS))}
+    put(tmp_path / "lab" / "net")
+    for revision, found in (("c" * 40, "c" * 40), ("main", "local")):
+        offer(monkeypatch, entry=hub_set(files=files, revision=revision), packed=b"")
+        (located,) = bring(folder=tmp_path)
+        assert located.revision == found
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "says"),
+    [
+        ("model.safetensors", NET, "it is no safetensors"),
+        ("model.safetensors", TENSORS[:-1], "it is no safetensors"),
+        ("model.safetensors", TENSORS + b"x", "it is no safetensors"),
+        ("model.safetensors", b"", "it is no safetensors"),
+        ("model.safetensors", save({}), "it holds no tensors"),
+        ("config.json", b"<html>not found</html>", "it is no json"),
+        ("config.json", b"\xff\xfe{", "it is no json"),
+        ("model.safetensors", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+    ],
+)
+def test_junk_under_a_good_name_is_refused_at_once(folder, tmp_path, monkeypatch, path, data, says):
+    offer(monkeypatch, entry=hub_set(revision="main"), packed=b"")
+    put(tmp_path / "tiny", {**HUB_FILES, path: data})
+    with pytest.raises(FetchFailed, match=f"tiny: {path} of lab/net is refused: .*{says}") as found:
+        bring(folder=tmp_path)
+    assert "\n" not in str(found.value)
+    assert weights.state("tiny") == "absent" and not (folder / "tiny").exists()
+    put(tmp_path / "tiny")
+    assert bring(folder=tmp_path) == (weights.locate("tiny"),)
+
+
+def test_verify_does_not_call_good_what_nobody_pinned(folder, tmp_path, monkeypatch):
+    pinned = {"model.safetensors": WeightFile(sha256(TENSORS)), "config.json": WeightFile()}
+    put(tmp_path / "tiny")
+    loose = hub_set(revision="main")
+    for entry, says in (
+        (loose, "tiny: as fetched (not pinned): config.json, model.safetensors\n"),
+        (hub_set(files=pinned), "model.safetensors good; as fetched (not pinned): config.json\n"),
+        (hub_set(files={"model.safetensors": pinned["model.safetensors"]}), "tiny: good\n"),
+    ):
+        offer(monkeypatch, entry=entry, packed=b"")
+        (folder / "tiny" / weights.STAMP).unlink(missing_ok=True)
+        bring(folder=tmp_path)
+        result = CliRunner().invoke(app, ["weights", "verify", "tiny"])
+        assert result.exit_code == 0 and says in result.output
+
+
+def test_the_list_names_revision_checksum_and_whole_licences(folder, tmp_path, monkeypatch):
+    licence = "A rather long licence of a university and its partners, version 2"
+    put(tmp_path / "models--lab--net" / "snapshots" / ("c" * 40))
+    entry = hub_set()
+    offer(monkeypatch, entry=WeightSet(**{**entry.__dict__, "licence": licence}), packed=b"")
+    (located,) = bring(folder=tmp_path)
+    output = CliRunner().invoke(app, ["weights", "list", "tiny"]).output
+    words = " ".join(output.replace("│", " ").split())
+    assert f"here: {'c' * 12}" in words and located.checksum[:12] in words
+    cells = [line.split("│")[5].strip() for line in output.splitlines() if line.startswith("│")]
+    assert "".join(cells).replace(" ", "") == licence.replace(" ", "")
 
 
 def test_a_pinned_file_of_a_repository_must_be_that_file(folder, tmp_path, monkeypatch):
@@ -533,10 +616,157 @@ def test_a_repository_comes_from_an_endpoint(folder, registry, monkeypatch):
     offer_repository(registry, "lab/net", "c" * 40, HUB_FILES)
     (located,) = bring()
     assert everything(located.folder) == ["config.json", "model.safetensors", weights.STAMP]
-    assert (located.folder / "model.safetensors").read_bytes() == NET
+    assert (located.folder / "model.safetensors").read_bytes() == TENSORS
     assert weights.verify("tiny") == []
     stamp = json.loads((located.folder / weights.STAMP).read_text())
     assert stamp["revision"] == "c" * 40
+
+
+def test_of_a_branch_the_commit_that_came_is_recorded(folder, registry, monkeypatch):
+    pytest.importorskip("huggingface_hub")
+    offer(monkeypatch, entry=hub_set(revision="main"), packed=b"")
+    monkeypatch.setenv("HF_ENDPOINT", registry.url)
+    offer_repository(registry, "lab/net", "main", HUB_FILES)
+    (located,) = bring()
+    assert located.revision == "c" * 40
+    assert weights.state("tiny") == "here" and weights.verify("tiny") == []
+    # The files were asked for at that commit, not at a branch that may move meanwhile.
+    asked = [path for path, _ in registry.asked if "/resolve/" in path]
+    assert asked and all(f"/resolve/{'c' * 40}/" in path for path in asked)
+    # A hub that answers another commit than the one that is pinned is not believed.
+    offer(monkeypatch, entry=hub_set(revision="d" * 40), packed=b"")
+    offer_repository(registry, "lab/net", "d" * 40, HUB_FILES)
+    assert weights.state("tiny") == "outdated"
+    with pytest.raises(FetchFailed, match="answers with commit ccc"):
+        bring()
+
+
+# What is on the disk is what was fetched
+
+
+def test_a_file_that_was_changed_is_not_located(folder, registry, monkeypatch):
+    offer(monkeypatch, registry)
+    monkeypatch.setenv("PIP_INDEX_URL", registry.index)
+    (located,) = bring(registry)
+    net = folder / "tiny" / "net.bin"
+    assert weights.locate("tiny") == located
+    net.write_bytes(NET[::-1])
+    # To look whether it is here reads no file.
+    assert weights.find("tiny") == located and weights.state("tiny") == "here"
+    says = (
+        r"net.bin was changed after it was fetched; bring it anew by: worldenv weights fetch tiny$"
+    )
+    for _ in range(2):
+        with pytest.raises(DamagedWeights, match=says):
+            weights.locate("tiny")
+    assert CliRunner().invoke(app, ["weights", "fetch", "tiny"]).exit_code == 0
+    assert net.read_bytes() == NET and weights.locate("tiny") == located
+    net.unlink()
+    net.mkdir()
+    with pytest.raises(WeightsNotFound, match="incomplete"):
+        weights.locate("tiny")
+
+
+def test_a_file_is_hashed_only_where_its_time_or_size_tells_another(folder, registry, monkeypatch):
+    offer(monkeypatch, registry)
+    (located,) = bring(registry)
+    net = folder / "tiny" / "net.bin"
+    hashed = []
+    real = stamps.sha256_of
+    monkeypatch.setattr(stamps, "sha256_of", lambda path: hashed.append(path) or real(path))
+    assert weights.locate("tiny") == located and hashed == []
+    about = net.stat()
+    os.utime(net, ns=(about.st_atime_ns, about.st_mtime_ns + 10**9))
+    for _ in range(3):
+        assert weights.locate("tiny") == located
+    assert hashed == [net]
+    # A stamp of an older worldenv has no marks: every file is hashed, once.
+    stamp = weights.read_stamp(folder / "tiny")
+    weights.write_stamp(folder / "tiny", stamp._replace(marks={}))
+    os.utime(net, ns=(about.st_atime_ns, about.st_mtime_ns + 2 * 10**9))
+    for _ in range(3):
+        assert weights.locate("tiny") == located
+    assert hashed == [net, net]
+    # Whoever sets the time back is found by verify alone.
+    weights.write_stamp(folder / "tiny", stamp)
+    net.write_bytes(NET[::-1])
+    os.utime(net, ns=(about.st_atime_ns, about.st_mtime_ns))
+    assert weights.locate("tiny") == located
+    assert weights.verify("tiny") == [f"{net} is damaged"]
+
+
+def test_to_find_a_set_reads_its_stamp_once(folder, registry, monkeypatch):
+    offer(monkeypatch, registry)
+    bring(registry)
+    read = []
+    real = weights.read_stamp
+    monkeypatch.setattr(weights, "read_stamp", lambda folder: read.append(folder) or real(folder))
+    assert weights.find("tiny") is not None
+    assert read == [folder / "tiny"]
+
+
+def test_a_backbone_is_not_made_from_changed_weights(tmp_path, monkeypatch):
+    tiny_networks = pytest.importorskip("tiny_networks")
+    from stamped import stamped
+
+    from worldenv.evaluators.profile import load_profile
+
+    monkeypatch.setenv(weights.FOLDER, str(tmp_path))
+    monkeypatch.setenv("WORLDENV_DEVICE", "cpu")
+    located = stamped(tmp_path, "dinov2-base", tiny_networks.dinov2)
+    assert load_profile("open").backbone("embed").checksum == located.checksum
+    # Of the same names and shapes, as another training would leave it.
+    from safetensors.numpy import load_file, save_file
+
+    file = located.folder / "model.safetensors"
+    other = {key: array * np.float32(1.5) for key, array in load_file(file).items()}
+    save_file(other, file, {"format": "pt"})
+    profile = load_profile("open")
+    assert profile.lacks("embed") is None
+    with pytest.raises(DamagedWeights, match="worldenv weights fetch dinov2-base"):
+        profile.backbone("embed")
+
+
+def test_what_is_made_from_a_pickle_may_be_read_like_other_files(folder, registry, monkeypatch):
+    data = pickle.dumps({"kernel": np.zeros(3, np.float32)})
+    archive = wheel({"pack/net.ckpt": data, "pack/net.bin": NET})
+    listed = {"net.safetensors": ("pack/net.ckpt", data, True), "net.bin": ("pack/net.bin", NET)}
+    offer(monkeypatch, registry, archive, set_of(archive, listed))
+    before = os.umask(0o027)
+    try:
+        (located,) = bring(registry)
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in located.folder.iterdir()}
+    assert set(modes.values()) == {0o640}
+
+
+def test_a_limit_on_the_size_of_files_names_the_file(folder, registry, monkeypatch):
+    resource = pytest.importorskip("resource")
+    entry = offer(monkeypatch, registry)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 12, before[1]))
+    try:
+        with pytest.raises(FetchFailed, match="ulimit -f") as failure:
+            bring(registry)
+        tensors = {"weight": np.zeros(1 << 12, np.float32)}
+        (folder / "net.ckpt").write_bytes(b"")
+        monkeypatch.setattr(pickles, "read_arrays", lambda path: tensors)
+        with pytest.raises(OSError) as unwritten:
+            pickles.convert(folder / "net.ckpt", folder / "net.safetensors")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert f"{entry.archive}.part" in str(failure.value)
+    assert unwritten.value.filename == str(folder / "net.safetensors")
+    assert "ulimit -f" in str(fetch._as_failure(unwritten.value, folder))
+
+
+def test_a_profile_that_needs_no_weights_says_so(folder):
+    for command in ("fetch", "verify", "list"):
+        result = CliRunner().invoke(app, ["weights", command, "classic", "classic+truth"])
+        assert result.exit_code == 0
+        said = "classic needs no weights.\nclassic+truth needs no weights."
+        assert result.output.strip() == said
 
 
 # Checkpoints

@@ -37,6 +37,19 @@ class FetchFailed(WorldEnvError):
     """Weights could not be brought: no network, no room, or not what was pinned."""
 
 
+def put(file: IO[bytes], block: bytes) -> None:
+    """Write a block to an open file.
+
+    Raises:
+        OSError: it cannot be written; other than the system's own error, this one names the file.
+    """
+    try:
+        file.write(block)
+        file.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, file.name) from error
+
+
 class Address(NamedTuple):
     """An address with the name and password that its text held.
 
@@ -193,7 +206,7 @@ def _go_on(source: Address, part: Path, progress: Progress) -> None:
             if goes_on:
                 progress(have)
             while block := answer.read(_BLOCK):
-                file.write(block)
+                put(file, block)
                 got += len(block)
                 progress(len(block))
         if length is not None and got < int(length):
@@ -288,6 +301,6 @@ def _copy(stream: IO[bytes], target: Path, file: WeightFile, shown: str) -> None
                 # A member that goes on and on must not fill the disk.
                 raise FetchFailed(f"{shown} is larger than the {file.bytes} bytes it should have")
             digest.update(block)
-            out.write(block)
+            put(out, block)
     if digest.hexdigest() != file.sha256:
         raise FetchFailed(f"{shown} has SHA-256 {digest.hexdigest()}, expected {file.sha256}")

@@ -48,28 +48,35 @@ def say_wanting(profile: str) -> None:
 
 @weights_app.command("list")
 def list_weights(names: _Names = None) -> None:
-    """List the sets: what they are for, their size and licence, and whether they are here."""
+    """List the sets: what they are for, their size and licence, and which revision is here."""
     from worldenv import weights
 
+    wanted = chosen(names or list(weights.table()))
+    _say_weightless(names or [])
+    if not wanted:
+        return
     uses = _uses()
     table = RichTable()
     table.add_column("id", no_wrap=True)
     table.add_column("profile: roles")
     table.add_column("what")
     table.add_column("size", justify="right", no_wrap=True)
-    table.add_column("licence")
-    table.add_column("state")
+    table.add_column("licence", overflow="fold")
+    table.add_column("state", overflow="fold")
     colours = {"here": "green", "absent": "yellow"}
-    for name in chosen(names or list(weights.table())):
+    for name in wanted:
         entry, state = weights.table()[name], weights.state(name)
         shown: str = state
         if entry.source == "local" and state == "absent":
             shown = "absent: only you can supply it, by --from FOLDER"
+        located = weights.find(name)
+        if located is not None:
+            shown = f"here: {_short(located.revision)}\nsha256 {_short(located.checksum)}"
         licence = entry.licence + ("" if entry.commercial else " (non-commercial)")
         cells = [name, uses.get(name, "-"), entry.title, _size(entry.stored), licence]
         table.add_row(*map(escape, cells), f"[{colours.get(state, 'red')}]{escape(shown)}[/]")
     console.print(table)
-    for name in chosen(names or list(weights.table())):
+    for name in wanted:
         if weights.table()[name].note:
             console.print(f"{name}: {weights.table()[name].note}", style="dim", markup=False)
     console.print(f"Folder: {weights.weights_folder()}", soft_wrap=True, markup=False)
@@ -101,10 +108,11 @@ def fetch(
     wanted = chosen(names)
     if folder is not None and not folder.is_dir():
         raise FetchFailed(f"--from {folder} is no folder.")
+    _say_weightless(names)
     request = bringing.Request(tuple(wanted), folder, index, non_commercial)
     ahead = bringing.plan(request)
     _say_plan(ahead)
-    if not plan:
+    if wanted and not plan:
         sizes = {entry.id: entry.download for entry in ahead.bring}
         with _bars(sizes) as advance:
             bringing.fetch(request, say=_say, progress=advance)
@@ -125,6 +133,7 @@ def verify(names: _Names = None) -> None:
     from worldenv import weights
 
     every = chosen(names or list(weights.table()))
+    _say_weightless(names or [])
     present = [name for name in every if names or weights.state(name) != "absent"]
     damaged = 0
     with _bars({name: weights.table()[name].stored for name in present}) as advance:
@@ -139,9 +148,9 @@ def verify(names: _Names = None) -> None:
             if problems:
                 errors.print(f"Repair: {weights.command(name)}", soft_wrap=True, markup=False)
             else:
-                _say(f"{name}: good")
+                _say(f"{name}: {_verified(name)}")
             damaged += bool(problems)
-    if not present:
+    if not present and not names:
         _say(f"Nothing is here: {weights.weights_folder()}")
     if damaged:
         sys.exit(1)
@@ -169,6 +178,34 @@ def chosen(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _say_weightless(names: Sequence[str]) -> None:
+    """Say of profiles that were named that they need no weights."""
+    from worldenv.evaluators import profiles
+
+    for name in names:
+        profile = name.removesuffix("+truth")
+        if profile in profiles.TABLE and not profiles.weights_of(profile):
+            _say(f"{name} needs no weights.")
+
+
+def _verified(name: str) -> str:
+    """Return how far a set whose files are those of its stamp is known to be good."""
+    from worldenv import weights
+
+    loose = weights.unpinned(name)
+    if not loose:
+        return "good"
+    stamp = weights.read_stamp(weights.weights_folder() / name)
+    rest = [path for path in (stamp.files if stamp else ()) if path not in loose]
+    known = f"{', '.join(rest)} good; " if rest else ""
+    return f"{known}as fetched (not pinned): {', '.join(loose)}"
+
+
+def _short(text: str) -> str:
+    """Return a commit or a checksum short enough for a table."""
+    return text[:12] if len(text) >= 40 else text
+
+
 def _uses() -> dict[str, str]:
     """Return id -> the profiles and roles that use it."""
     from worldenv.evaluators import profiles
@@ -188,9 +225,11 @@ def _say_plan(plan: Plan) -> None:
     if plan.present:
         _say(f"Here already: {', '.join(plan.present)}")
     if plan.bring:
-        table = RichTable("set", "what", "from", "size", "licence", "commercial use")
+        table = RichTable("set", "what", "from", "size")
+        table.add_column("licence", overflow="fold")
+        table.add_column("commercial use")
         for entry in plan.bring:
-            source = f"{entry.name} {entry.revision}".strip()
+            source = f"{entry.name} {_short(entry.revision)}".strip()
             use = "allowed" if entry.commercial else "not allowed"
             cells = [entry.id, entry.title, source, _size(entry.stored), entry.licence, use]
             table.add_row(*map(escape, cells))

@@ -16,7 +16,7 @@ from typing import Literal
 from worldenv import __version__
 
 _CORE = ("numpy", "scipy", "opencv-python-headless", "imageio", "gymnasium", "numba", "pydantic")
-_OPTIONAL = {"torch": "rl", "stable-baselines3": "rl", "matplotlib": "report", "pillow": "view"}
+_OPTIONAL = {"torch": "light", "stable-baselines3": "rl", "matplotlib": "report", "pillow": "view"}
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ def examine() -> list[Finding]:
         _codec(),
         _disk(),
         _display(),
+        _device(),
+        _weights(),
         _reference(),
     ]
     return found
@@ -56,6 +58,34 @@ def _optional(name: str, extra: str) -> Finding:
         return Finding(name, "ok", importlib.metadata.version(name))
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, "note", f"absent; pip install 'worldenv[{extra}]' brings it")
+
+
+def _device() -> Finding:
+    from worldenv.evaluators.backbones.device import VARIABLE, device_name
+    from worldenv.world import Unsupported
+
+    try:
+        chosen = device_name()
+    except Unsupported as error:
+        return Finding("networks run on", "problem", str(error))
+    if importlib.util.find_spec("torch") is None:
+        return Finding("networks run on", "note", f"{chosen}; torch is absent")
+    why = f"by {VARIABLE}" if os.environ.get(VARIABLE) else "the best there is"
+    return Finding("networks run on", "ok", f"{chosen}, {why}")
+
+
+def _weights() -> Finding:
+    from worldenv import weights
+    from worldenv.evaluators.profiles import weights_of
+
+    wanted = weights_of("light")
+    states = {name: weights.state(name) for name in wanted}
+    lacking = [f"{name} {state}" for name, state in states.items() if state != "here"]
+    if not lacking:
+        return Finding("weights of light", "ok", f"all here: {weights.weights_folder()}")
+    here = f"{len(wanted) - len(lacking)} of {len(wanted)} here in {weights.weights_folder()}"
+    listed = f" ({', '.join(lacking)})" if len(lacking) < len(wanted) else ""
+    return Finding("weights of light", "note", f"{here}{listed}; worldenv weights fetch light")
 
 
 def _codec() -> Finding:

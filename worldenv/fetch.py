@@ -13,6 +13,7 @@ from pathlib import Path
 
 from worldenv import archives, repositories, weights
 from worldenv.archives import FetchFailed
+from worldenv.stamps import mark_of
 from worldenv.weights import Located, Stamp, WeightSet
 from worldenv.world import Unsupported
 
@@ -154,6 +155,11 @@ def _as_failure(error: OSError, folder: Path) -> FetchFailed:
             f"the disk of {folder} is full; make room and run the same command again, or set "
             f"{weights.FOLDER} to another folder."
         )
+    if error.errno == errno.EFBIG:
+        return FetchFailed(
+            f"{error.filename or folder} may not grow as large as it has to; raise the limit on "
+            "the size of files (ulimit -f) and run the same command again."
+        )
     if isinstance(error, urllib.error.URLError):
         return FetchFailed(f"the network failed: {error.reason}")
     where = f"{error.filename}: " if error.filename else ""
@@ -186,14 +192,15 @@ def _bring(entry: WeightSet, request: Request, folder: Path, progress: Progress)
     if entry.source == "archive" or request.folder is not None:
         for left in part.iterdir():
             _remove(left)
+    revision = entry.revision
     if entry.source == "archive":
         archive = _archive(entry, request, folder, count)
         archives.unpack(archive, entry.files, part)
     elif request.folder is not None:
-        repositories.copy(entry, request.folder, part, count)
+        revision = repositories.copy(entry, request.folder, part, count)
     else:
-        repositories.download(entry, part, count)
-    stamp = _settle(entry, part)
+        revision = repositories.download(entry, part, count)
+    stamp = _settle(entry, part, revision)
     weights.write_stamp(part, stamp)
     target = folder / entry.id
     if target.exists():
@@ -234,11 +241,11 @@ def _archive(entry: WeightSet, request: Request, folder: Path, progress: archive
     return target
 
 
-def _settle(entry: WeightSet, part: Path) -> Stamp:
+def _settle(entry: WeightSet, part: Path, revision: str) -> Stamp:
     """Check every file of a set, turn pickles into safetensors, and say what is there.
 
     Raises:
-        FetchFailed: a file is absent, or not what was pinned.
+        FetchFailed: a file is absent, not what was pinned, or no file of its kind.
     """
     origin: dict[str, str] = {}
     for path, file in entry.files.items():
@@ -259,12 +266,15 @@ def _settle(entry: WeightSet, part: Path) -> Stamp:
         elif lies != path:
             (part / path).parent.mkdir(parents=True, exist_ok=True)
             (part / lies).replace(part / path)
-    files = {}
+    files, marks = {}, {}
     for lying in sorted(part.rglob("*")):
         name = lying.relative_to(part).as_posix()
         if lying.is_file() and not name.startswith((weights.STAMP, ".")):
+            repositories.refuse_junk(lying, entry)
+            marks[name] = mark_of(lying)
             files[name] = weights.sha256_of(lying)
-    return Stamp(entry.revision, files, {name: origin.get(name, files[name]) for name in files})
+    made_from = {name: origin.get(name, files[name]) for name in files}
+    return Stamp(revision, files, made_from, entry.revision, marks)
 
 
 def _convert(lying: Path, suffix: str, target: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import pickle
-from collections.abc import Mapping
+import re
+import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +86,8 @@ def convert(path: Path, target: Path) -> None:
 
     Raises:
         DamagedWeights: it holds more than tensors, or cannot be read.
-        WeightsNotFound: a package that is needed for it is not installed.
+        ImportError: a package that is needed for it is not installed.
+        OSError: the file cannot be written.
     """
     with path.open("rb") as file:
         start = file.read(4)
@@ -91,11 +95,26 @@ def convert(path: Path, target: Path) -> None:
     if start == b"PK\x03\x04" or path.suffix in (".pt", ".pth", ".bin"):
         from safetensors.torch import save_file
 
-        save_file(_torch_tensors(path), str(target))
+        _save(save_file, _torch_tensors(path), target)
     else:
         from safetensors.numpy import save_file as save_arrays
 
-        save_arrays(read_arrays(path), str(target))
+        _save(save_arrays, read_arrays(path), target)
+    # Its writer leaves what only the owner may read.
+    shutil.copymode(path, target)
+
+
+def _save(save: Callable[..., None], tensors: dict[str, Any], target: Path) -> None:
+    from safetensors import SafetensorError
+
+    try:
+        save(tensors, str(target))
+    except SafetensorError as error:
+        # It keeps the number of the system's error in its text alone.
+        text = " ".join(str(error).split())
+        number = re.search(r"os error (\d+)", text)
+        code = int(number[1]) if number else errno.EIO
+        raise OSError(code, f"cannot be written: {text}", str(target)) from error
 
 
 def _torch_tensors(path: Path) -> dict[str, Any]:

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from worldenv.stamps import (
+    STAMP,
+    DamagedWeights,
+    Stamp,
+    changed,
+    is_inside,
+    read_stamp,
+    sha256_of,
+    write_stamp,
+)
 from worldenv.world import UnknownName, WeightsNotFound
+
+__all__ = [
+    "FOLDER",
+    "STAMP",
+    "DamagedWeights",
+    "Located",
+    "Stamp",
+    "State",
+    "WeightFile",
+    "WeightSet",
+    "command",
+    "find",
+    "is_inside",
+    "locate",
+    "missing",
+    "read_stamp",
+    "sha256_of",
+    "state",
+    "table",
+    "unpinned",
+    "verify",
+    "weights_folder",
+    "write_stamp",
+]
 
 FOLDER = "WORLDENV_WEIGHTS"
 """Environment variable: the folder that weights are fetched to and read from."""
-
-STAMP = "weights.json"
-"""File in the folder of a set, written last: what was fetched, the SHA-256 of every file."""
-
-
-class DamagedWeights(WeightsNotFound):
-    """Weights are here, but they are not what was fetched, or not those of the network."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +56,9 @@ class WeightFile:
     """One file of a set.
 
     Attributes:
-        sha256: Its SHA-256, of the pickle where it is one; None where the hub's revision is what
-            is pinned.
+        sha256: Its SHA-256, of the pickle where it is one. None where it is not pinned: what comes
+            is then whatever the repository holds at the revision of the set, or the folder of
+            ``--from``; its SHA-256 is recorded in the stamp, and later compared with that.
         bytes: Its size.
         member: Path of it inside the archive or repository; empty where it is the same.
         pickled: Whether it is a pickle, which is read once by an allow-list and kept as
@@ -55,7 +81,8 @@ class WeightSet:
         source: ``hub`` (a repository of the model hub), ``archive`` (a file of the package
             registry) or ``local`` (a folder that only the user can supply).
         name: Repository, or package name.
-        revision: Commit or tag of the repository, or version of the package.
+        revision: Commit, tag or branch of the repository, or version of the package. Of a branch
+            nothing is pinned but the SHA-256s of ``files``; the stamp holds the commit that came.
         licence: SPDX id, or the licence's name.
         commercial: Whether the licence allows commercial use.
         files: Path in the set's folder -> file.
@@ -97,7 +124,7 @@ class Located(NamedTuple):
     Attributes:
         id: Id of the set.
         folder: Folder with its files.
-        revision: What was fetched.
+        revision: What was fetched; see Stamp.revision.
         checksum: SHA-256 over the names and SHA-256s of its files.
         licence: Its licence.
     """
@@ -130,13 +157,6 @@ def _set(name: str, entry: dict[str, Any]) -> WeightSet:
     return found
 
 
-def is_inside(path: str) -> bool:
-    """Return whether a path of a table or an archive stays below the folder it is put in."""
-    parts = PurePosixPath(path).parts
-    plain = bool(parts) and "\\" not in path and "\0" not in path and ":" not in path
-    return plain and not path.startswith("/") and ".." not in parts
-
-
 def weights_folder() -> Path:
     """Return the folder that weights lie in: ``$WORLDENV_WEIGHTS``, else in the user's cache."""
     chosen = os.environ.get(FOLDER)
@@ -146,113 +166,98 @@ def weights_folder() -> Path:
     return Path(cache).expanduser() / "worldenv" / "weights"
 
 
-class Stamp(NamedTuple):
-    """What the last fetch of a set left in its folder.
-
-    Attributes:
-        revision: What was fetched.
-        files: Path -> SHA-256 of the file as it lies there.
-        origin: Path -> SHA-256 of what it was made from; for pickles another than ``files``.
-    """
-
-    revision: str
-    files: dict[str, str]
-    origin: dict[str, str]
-
-    @property
-    def checksum(self) -> str:
-        """Return the SHA-256 over the names and SHA-256s of what was fetched."""
-        lines = "".join(f"{self.origin[path]}  {path}\n" for path in sorted(self.origin))
-        return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def read_stamp(folder: Path) -> Stamp | None:
-    """Return what a fetch left in the folder of a set, None when none was completed there.
-
-    Raises:
-        DamagedWeights: there is a stamp, and it cannot be read.
-    """
-    try:
-        found = json.loads((folder / STAMP).read_text("utf-8"))
-        files = {str(path): str(digest) for path, digest in found["files"].items()}
-        made = found.get("origin", files)
-        origin = {str(path): str(digest) for path, digest in made.items()}
-        if set(files) != set(origin) or not all(map(is_inside, files)):
-            raise ValueError("its lists of files differ")
-        return Stamp(str(found["revision"]), files, origin)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DamagedWeights(f"{folder / STAMP} cannot be read: {error}") from None
-
-
-def write_stamp(folder: Path, stamp: Stamp) -> None:
-    """Write the stamp of a set; it is what makes the set count as fetched, so it comes last."""
-    text = json.dumps({**stamp._asdict(), "checksum": stamp.checksum}, indent=1, sort_keys=True)
-    part = folder / f"{STAMP}.part"
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(folder / STAMP)
-
-
 State = Literal["here", "absent", "outdated", "incomplete", "damaged stamp"]
 
 
 def state(name: str) -> State:
-    """Return how a set stands on this machine; files are not read.
+    """Return how a set stands on this machine; its files are not read.
 
     ``outdated``: another revision than this worldenv wants. ``incomplete``: files are gone.
 
     Raises:
         UnknownName: there is no such set.
     """
+    return _look(name)[0]
+
+
+def _look(name: str) -> tuple[State, Stamp | None]:
     if name not in table():
         raise UnknownName("weights", name, table())
     folder, wanted = weights_folder() / name, table()[name]
     try:
         stamp = read_stamp(folder)
     except DamagedWeights:
-        return "damaged stamp"
+        return "damaged stamp", None
     if stamp is None:
-        return "absent"
+        return "absent", None
     pinned = {path: file.sha256 for path, file in wanted.files.items() if file.sha256}
-    if stamp.revision != wanted.revision or any(
+    if stamp.wanted != wanted.revision or any(
         stamp.origin.get(path) != digest for path, digest in pinned.items()
     ):
-        return "outdated"
+        return "outdated", stamp
     expected = {*stamp.files, *wanted.files}
     whole = all(path in stamp.files and (folder / path).is_file() for path in expected)
-    return "here" if whole else "incomplete"
+    return ("here" if whole else "incomplete"), stamp
 
 
 def find(name: str) -> Located | None:
-    """Return a set if it was fetched, None otherwise; files are not read.
+    """Return a set if it was fetched, None otherwise; its files are not read.
 
     Raises:
         UnknownName: there is no such set.
     """
-    if state(name) != "here":
-        return None
-    folder = weights_folder() / name
-    stamp = read_stamp(folder)
-    if stamp is None:
-        return None
-    return Located(name, folder, stamp.revision, stamp.checksum, table()[name].licence)
+    found, stamp = _look(name)
+    return _located(name, stamp) if found == "here" and stamp is not None else None
+
+
+def _located(name: str, stamp: Stamp) -> Located:
+    folder, licence = weights_folder() / name, table()[name].licence
+    return Located(name, folder, stamp.revision, stamp.checksum, licence)
 
 
 def locate(name: str) -> Located:
-    """Return a set that was fetched.
+    """Return a set that was fetched, for something to be made from it.
+
+    Every file is held against the stamp. A file of the size and time of writing that the fetch
+    recorded is taken for the one it left; any other is hashed, once a process. Whoever changes a
+    file and sets its time back is found by ``verify`` alone, which reads everything.
 
     Raises:
         UnknownName: there is no such set.
         WeightsNotFound: it was not; the message holds the command that brings it.
+        DamagedWeights: a file is another than the one that was fetched, or cannot be read; the
+            message holds the command that repairs it.
     """
-    found = find(name)
-    if found is None:
+    found, stamp = _look(name)
+    if found != "here" or stamp is None:
         raise WeightsNotFound(missing(name))
-    return found
+    folder = weights_folder() / name
+    try:
+        other = changed(folder, stamp)
+    except OSError as error:
+        raise DamagedWeights(
+            f"{error.filename or folder} cannot be read: {error.strerror or error}; repair it by: "
+            f"{command(name)}"
+        ) from None
+    if other is not None:
+        raise DamagedWeights(
+            f"{folder / other} was changed after it was fetched; bring it anew by: {command(name)}"
+        )
+    return _located(name, stamp)
+
+
+def unpinned(name: str) -> tuple[str, ...]:
+    """Return the files of a set that is here whose SHA-256 this worldenv does not know itself.
+
+    ``verify`` can say of them only that they are as they were when they were fetched.
+
+    Raises:
+        UnknownName: there is no such set.
+    """
+    _, stamp = _look(name)
+    files = table()[name].files
+    known = {path for path, file in files.items() if file.sha256}
+    return tuple(path for path in (stamp.files if stamp else ()) if path not in known)
 
 
 def missing(name: str) -> str:
@@ -281,6 +286,9 @@ def command(name: str) -> str:
 def verify(name: str, progress: Callable[[int], None] = lambda count: None) -> list[str]:
     """Read every file of a set and return what is wrong with it, nothing when all is well.
 
+    Files are compared with the SHA-256s of the stamp, and those with what the table pins; of the
+    files that ``unpinned`` names, the stamp is all there is.
+
     Args:
         name: Id of a set that is not absent.
         progress: Called with the number of bytes read.
@@ -288,12 +296,10 @@ def verify(name: str, progress: Callable[[int], None] = lambda count: None) -> l
     Raises:
         UnknownName: there is no such set.
     """
-    found = state(name)
+    found, stamp = _look(name)
     folder = weights_folder() / name
-    if found in ("absent", "damaged stamp"):
+    if stamp is None:
         return [f"{folder / STAMP} is {'absent' if found == 'absent' else 'damaged'}"]
-    stamp = read_stamp(folder)
-    assert stamp is not None
     problems = []
     if found == "outdated":
         problems.append(f"{folder} is of revision {stamp.revision}, not as this worldenv wants it")
@@ -311,17 +317,3 @@ def verify(name: str, progress: Callable[[int], None] = lambda count: None) -> l
         except OSError as error:
             problems.append(f"{folder / path} cannot be read: {error.strerror}")
     return problems
-
-
-def sha256_of(path: Path, progress: Callable[[int], None] = lambda count: None) -> str:
-    """Return the SHA-256 of a file.
-
-    Raises:
-        OSError: it cannot be read.
-    """
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-            progress(len(block))
-    return digest.hexdigest()

@@ -10,6 +10,9 @@ from worldenv.world import Unsupported
 VARIABLE = "WORLDENV_DEVICE"
 """Environment variable: ``cpu``, ``cuda`` or ``cuda:1``; without it a GPU if there is one."""
 
+# Types that hold data; meta, for one, takes every tensor and keeps none.
+_TYPES = ("cpu", "cuda", "mps", "xpu")
+
 
 def device_name() -> str:
     """Return the device that networks run on; imports torch only where it has to be asked.
@@ -27,9 +30,12 @@ def device_name() -> str:
     if not wanted:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
+        if torch.device(wanted).type not in _TYPES:
+            raise RuntimeError("it cannot hold what a network computes")
         torch.empty(1, device=wanted)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise Unsupported(
-            f"{VARIABLE}={wanted} is no device of this machine; use cpu, cuda or cuda:N."
+            f"{VARIABLE}={wanted} is no device of this machine that networks can run on; "
+            "use cpu, cuda or cuda:N."
         ) from error
     return wanted

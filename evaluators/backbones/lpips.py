@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import weakref
 from collections.abc import Sequence
@@ -19,6 +20,10 @@ from worldenv.evaluators.backbones.inference import once, one_thread
 from worldenv.evaluators.metrics.checks import InvalidInput
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
+
+# Names of the released file.
+_HEAD = re.compile(r"NetLinLayer_(\d+)/Conv_0/kernel")
+_LAYER = re.compile(r"AlexNet_0/Conv_(\d+)/(kernel|bias)")
 
 # Channels, kernel, stride, padding of the five convolutions, and whether pooling comes before.
 _CONVOLUTIONS = (
@@ -245,12 +250,14 @@ def load_lpips(net: LpipsNet, located: Located, file: str = "alexnet.safetensors
     """
     state = {}
     for key, array in read_tensors(located, file).items():
-        module, _, part = key.partition("/")
-        number = module.rpartition("_")[2] if module.startswith("NetLin") else part[5:6]
-        if module.startswith("NetLinLayer_"):
-            state[f"heads.{number}"] = array.flatten()
-        elif part.endswith("/kernel"):
-            state[f"convolutions.{number}.weight"] = array.permute(3, 2, 0, 1).contiguous()
+        head, layer = _HEAD.fullmatch(key), _LAYER.fullmatch(key)
+        if head is not None:
+            state[f"heads.{head[1]}"] = array.flatten()
+        elif layer is not None and layer[2] == "kernel" and array.ndim == 4:
+            state[f"convolutions.{layer[1]}.weight"] = array.permute(3, 2, 0, 1).contiguous()
+        elif layer is not None and layer[2] == "bias":
+            state[f"convolutions.{layer[1]}.bias"] = array
         else:
-            state[f"convolutions.{number}.bias"] = array
+            # Of another network; under its own name it is told as unexpected.
+            state[key] = array
     fill(net, state, located, file)

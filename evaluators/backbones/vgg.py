@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,9 @@ from worldenv.weights import Located
 
 SIDE = 224
 """Pixels of the shorter side that a frame is brought to."""
+
+# Names of the released file.
+_LAYER = re.compile(r"VGG16_0/Conv_(\d+)/(kernel|bias)")
 
 # Channels of the convolutions; the last of each row gives a Gram matrix: relu1_2 .. relu4_3.
 _ROWS = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512))
@@ -108,11 +112,14 @@ def load_vgg(net: VggNet, located: Located, file: str = "vgg16.safetensors") -> 
     """
     state = {}
     for key, array in read_tensors(located, file).items():
-        number = key.removeprefix("VGG16_0/Conv_").partition("/")[0]
-        if key.startswith("NetLinLayer_") or (number.isdecimal() and 10 <= int(number) <= 12):
+        layer = _LAYER.fullmatch(key)
+        if key.startswith("NetLinLayer_") or (layer is not None and 10 <= int(layer[1]) <= 12):
             continue
-        if key.endswith("/kernel"):
-            state[f"convolutions.{number}.weight"] = array.permute(3, 2, 0, 1).contiguous()
+        if layer is not None and layer[2] == "kernel" and array.ndim == 4:
+            state[f"convolutions.{layer[1]}.weight"] = array.permute(3, 2, 0, 1).contiguous()
+        elif layer is not None and layer[2] == "bias":
+            state[f"convolutions.{layer[1]}.bias"] = array
         else:
-            state[f"convolutions.{number}.bias"] = array
+            # Of another network; under its own name it is told as unexpected.
+            state[key] = array
     fill(net, state, located, file)
