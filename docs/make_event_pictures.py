@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from worldenv.case import Case, load_script, load_suite
-from worldenv.worlds.reference.interior import build
+from worldenv.worlds.reference.families import SceneName, scene_of
 from worldenv.worlds.reference.renderer import Renderer
 
 IMAGES = Path(__file__).parent / "images" / "events"
@@ -18,7 +18,7 @@ SIZE = (256, 256)
 def write_strip(case: Case) -> None:
     """Write eight frames of a dynamic case: before the camera leaves, and away and back again."""
     assert case.scene is not None and case.event is not None
-    scene = build(case.scene["seed"], event=case.event.name)
+    scene = scene_of(SceneName(case.scene["family"], case.scene["seed"], case.event.name))
     view = next(v for v in scene.views if v.name == case.scene["view"])
     path = load_script("worldmembench:dynamic").path()
     assert path.phases is not None
