@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import cv2
 import numpy as np
@@ -63,7 +63,7 @@ class Stage:
         return self._renderer.draw(camera_before(self.stand, distance, turn, height))
 
 
-def camera_before(person: Instance, distance: float, turn: float, height: float) -> NDArray:
+def camera_before(person: Instance, distance: float, turn: float, height: float) -> NDArray[Any]:
     """Return the pose of a level camera that looks at a person."""
     ahead = person.pose[:3, 2]
     angle = np.arctan2(ahead[0], ahead[2]) + np.radians(turn)
