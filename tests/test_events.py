@@ -54,7 +54,7 @@ def event_of(scene: Scene) -> SceneEvent:
 
 
 def shown(scene: Scene, t: float) -> Instance:
-    from build_cases import at_time
+    from cases.survey import at_time
 
     thing: Instance = at_time(scene, t)
     return thing
@@ -238,7 +238,7 @@ def test_a_walker_keeps_its_feet_on_the_floor_and_its_limbs_rigid() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_event_has_eight_questions_and_two_cases(name: str) -> None:
-    from build_cases import statements_of
+    from cases.survey import statements_of
 
     rows = QUESTIONS[name]
     assert len({q.text for q in rows}) == 8 and all(q.text.endswith("?") for q in rows)
