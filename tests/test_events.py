@@ -237,7 +237,7 @@ def test_a_walker_keeps_its_feet_on_the_floor_and_its_limbs_rigid() -> None:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_every_event_has_eight_questions_and_two_cases(name: str) -> None:
+def test_every_event_has_eight_questions_and_its_share_of_cases(name: str) -> None:
     from cases.survey import statements_of
 
     rows = QUESTIONS[name]
@@ -245,7 +245,7 @@ def test_every_event_has_eight_questions_and_two_cases(name: str) -> None:
     assert sum(q.denies for q in rows) >= 2
     cases = [c for c in build_suite("worldmembench").cases.values() if c.event]
     own = [c for c in cases if c.event and c.event.name == name]
-    assert len(own) == 2
+    assert len(own) in (8, 9)
     for case in own:
         assert case.event is not None
         assert case.event.questions == tuple(q.text for q in rows)
