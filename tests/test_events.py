@@ -17,6 +17,7 @@ from worldenv.worlds.reference import make
 from worldenv.worlds.reference import world as world_module
 from worldenv.worlds.reference.cases import build_suite
 from worldenv.worlds.reference.events import EVENTS
+from worldenv.worlds.reference.families import SceneName, scene_of
 from worldenv.worlds.reference.interior import build
 from worldenv.worlds.reference.lit import build_light, relight
 from worldenv.worlds.reference.parts import turned
@@ -262,7 +263,7 @@ def test_nothing_stands_in_the_way_of_a_change(name: str) -> None:
     for case in build_suite("worldmembench").cases.values():
         if case.event is None or case.event.name != name or case.scene is None:
             continue
-        scene = build(case.scene["seed"], event=name)
+        scene = scene_of(SceneName(case.scene["family"], case.scene["seed"], name))
         own = event_of(scene).instance
         others = np.array([box_of(i) for i in scene.instances if not i.flat and i.id != own])
         # Rugs are walked over.

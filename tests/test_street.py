@@ -77,7 +77,7 @@ def test_scenes_are_rich_of_sane_size_and_different(scenes):
         union |= set(kinds)
         assert len(set(kinds) - set(SETTING)) >= 16 and 3 <= kinds["person"] <= 8
         assert kinds["building"] >= 8 and kinds["door"] >= 4 and kinds["sky"] == 1
-        assert 30_000 < sum(len(i.mesh.faces) for i in scene.instances) < 160_000
+        assert 30_000 < sum(len(i.mesh.faces) for i in scene.instances) < 190_000
         ids = [i.id for i in scene.instances]
         assert ids == sorted(set(ids)) and min(ids) >= 1
         assert len({i.name for i in scene.instances}) == len(ids)
