@@ -7,7 +7,8 @@ import pytest
 
 from worldenv.world import Start
 from worldenv.worlds import load_world
-from worldenv.worlds.reference.abstract import SHELL, SOLIDS, build, reimagine
+from worldenv.worlds.reference.abstract import SOLIDS, build, reimagine
+from worldenv.worlds.reference.shell import SHELL
 from worldenv.worlds.reference.start import WALKS
 from worldenv.worlds.reference.views import box_of, free_way, plan_boxes, room_of, walked
 

@@ -13,21 +13,14 @@ from worldenv.worlds.reference.layout import Layout
 from worldenv.worlds.reference.outdoor_views import Looker
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import Builder
+from worldenv.worlds.reference.shell import SHELL, shell_pose, shell_size
 from worldenv.worlds.reference.textures import Kit
 from worldenv.worlds.reference.views import camera_at
 
-__all__ = ["SHELL", "SOLIDS", "build", "reimagine"]
+__all__ = ["SOLIDS", "build", "reimagine"]
 
 HALL = (19.0, 4.6, 14.0)
 """Width, height and depth in metres."""
-SHELL = {
-    "floor": "floor",
-    "ceiling": "ceiling",
-    "wall-north": "wall",
-    "wall-east": "wall",
-    "wall-south": "wall",
-    "wall-west": "wall",
-}
 SOLIDS = ("sphere", "cube", "cone", "column", "ring", "pyramid", "stack")
 COLOURS = ("#c8372d", "#1f5fa8", "#e0a91f", "#2f8a57", "#7a3f8c", "#e8e4da", "#d9662b", "#2a2d31")
 FIGURES = ("stripes", "diamonds", "rings")
@@ -48,9 +41,9 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     rng = np.random.default_rng([seed, zlib.crc32(b"abstract")])
     layout = Layout(rng, HALL, mirrored=False)
     for name, category in SHELL.items():
-        size = _shell_size(name)
+        size = shell_size(name, HALL)
         piece = _surface(name, int(rng.integers(1 << 16)), size)
-        layout.add(piece, category, _shell_pose(layout, name), size, name=name, flat=True)
+        layout.add(piece, category, shell_pose(name, HALL), size, name=name, flat=True)
     names = [SOLIDS[k] for k in rng.permutation(len(SOLIDS))]
     names += [SOLIDS[k] for k in rng.permutation(len(SOLIDS))[:4]]
     # Six along the north, where the walks look, then the sides and the south.
@@ -104,23 +97,6 @@ def reimagine(
             break
     new = replace(instance, variant=piece.variant, mesh=piece.mesh, coarse=piece.coarse)
     return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
-
-
-def _shell_size(name: str) -> Size:
-    width, height, depth = HALL
-    if name in ("floor", "ceiling"):
-        return width, 0.0, depth
-    return (width if name in ("wall-north", "wall-south") else depth), height, 0.0
-
-
-def _shell_pose(layout: Layout, name: str) -> NDArray[np.float64]:
-    pose = np.eye(4)
-    if name == "ceiling":
-        pose[1, 3] = HALL[1]
-    if name.startswith("wall"):
-        x, z, turn = layout.wall_place(name.split("-")[1], 0.0, 0.0)
-        pose = layout.pose(x, 0, z, turn)
-    return pose
 
 
 def _surface(name: str, seed: int, size: Size) -> Piece:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.scene import Material, Mesh
+from worldenv.worlds.reference.scene import Instance, Material, Mesh, Scene
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import Kit
 
@@ -89,6 +90,31 @@ def _grounded(mesh: Mesh) -> Mesh:
     level = mesh.vertices.copy()
     level[:, 1] = np.maximum(level[:, 1], 0)
     return mesh._replace(vertices=level)
+
+
+def redrawn(
+    scene: Scene, instance: Instance, seed: int, draw: Callable[[int], Piece]
+) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
+    """Return another variant of an instance in the same place, and the textures it adds.
+
+    The id, name, category and pose stay. Of six draws it takes the first that is another variant
+    and shares at most a third of its textures with what stands there, else the last.
+
+    Args:
+        scene: What the instance stands in.
+        instance: What is drawn anew.
+        seed: Decides the draws.
+        draw: Seed of a draw -> piece.
+    """
+    rng = np.random.default_rng([seed, instance.id])
+    old = {m.texture for m in instance.mesh.materials}
+    for _ in range(6):
+        piece = draw(int(rng.integers(1 << 16)))
+        fresh = {m.texture for m in piece.mesh.materials}
+        if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
+            break
+    new = replace(instance, variant=piece.variant, mesh=piece.mesh, coarse=piece.coarse)
+    return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
 
 
 def wood(kit: Kit) -> Material:

@@ -54,20 +54,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     fill(layout)
     layout.lamps += window_lights(layout)
     change = None if event is None else EVENTS[event](layout)
-    tags = {"family": "interior", "seed": str(seed), "mirrored": str(layout.mirror < 0)}
-    tags.update(layout.tags)
-    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
-    scene = Scene(
-        instances=tuple(layout.instances),
-        lamps=tuple(layout.lamps),
-        ambient=layout.ambient,
-        background=(0.02, 0.02, 0.02),
-        textures=layout.textures,
-        views=(),
-        event=change,
-        tags=tags,
-        exposure=layout.exposure,
-    )
+    scene = layout.scene("interior", seed, change)
     return find_views(scene, layout.watch)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference import cabinetry, fixtures, objects, people, props, seats
 from worldenv.worlds.reference.furniture import Piece, Size, make
-from worldenv.worlds.reference.scene import Instance, Lamp
+from worldenv.worlds.reference.scene import Instance, Lamp, Scene, SceneEvent
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
 
@@ -63,6 +65,14 @@ class Layout:
     def uniform(self, low: float, high: float) -> float:
         """Return a number in [low, high)."""
         return float(self.rng.uniform(low, high))
+
+    def either(self, *names: str) -> str:
+        """Return one of the names."""
+        return names[int(self.rng.integers(len(names)))]
+
+    def shuffled(self, names: Sequence[str]) -> list[str]:
+        """Return the names in another order."""
+        return [names[i] for i in self.rng.permutation(len(names))]
 
     def keep(self, x0: float, x1: float, z0: float, z1: float) -> None:
         """Keep a rectangle of the floor free."""
@@ -166,6 +176,49 @@ class Layout:
         seed = int(self.rng.integers(1 << 16))
         piece = make_piece(category, seed, size)
         return self.add(piece, category, support.pose @ local, size)
+
+    def scatter(self, sizes: Mapping[str, Size], edge: float, turning: Collection[str]) -> None:
+        """Put up to four small things where room is left.
+
+        Args:
+            sizes: Category -> size.
+            edge: How far their middles stay from the walls, metres.
+            turning: Categories that stand askew.
+        """
+        width, _, depth = self.room
+        left = 4
+        for _ in range(14):
+            if left:
+                category = self.either(*sizes)
+                x = self.uniform(-width / 2 + edge, width / 2 - edge)
+                z = self.uniform(-depth / 2 + edge, depth / 2 - edge)
+                turn = self.uniform(-30, 30) if category in turning else 0.0
+                left -= self.put(category, sizes[category], x, z, turn) is not None
+
+    def scene(self, family: str, seed: int, event: SceneEvent | None) -> Scene:
+        """Return the room as a scene without views.
+
+        Args:
+            family: Its scene family.
+            seed: What it was built from.
+            event: What changes in it.
+        """
+        tags = {"family": family, "seed": str(seed), "mirrored": str(self.mirror < 0)}
+        tags.update(self.tags)
+        tags.update(
+            {f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in self.sizes.items()}
+        )
+        return Scene(
+            instances=tuple(self.instances),
+            lamps=tuple(self.lamps),
+            ambient=self.ambient,
+            background=(0.02, 0.02, 0.02),
+            textures=self.textures,
+            views=(),
+            event=event,
+            tags=tags,
+            exposure=self.exposure,
+        )
 
     def wall_place(self, wall: str, along: float, out: float) -> tuple[float, float, float]:
         """Return (x, z, turn) of a place by a wall: metres along it and out into the room.

@@ -15,7 +15,7 @@ from worldenv.worlds.reference import (
     outdoor_stalls,
     park_play,
 )
-from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn
 from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill
@@ -92,19 +92,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     tags["mirrored"] = str(plan.mirror < 0)
     _surround(plan, kind, season, weather)
     fill(plan, kind)
-    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in plan.sizes.items()})
-    lamps, ambient = lamps_of(weather)
-    scene = Scene(
-        instances=tuple(plan.instances),
-        lamps=lamps,
-        ambient=ambient,
-        background=(0.35, 0.45, 0.55),
-        textures=plan.textures,
-        views=(),
-        tags=tags,
-        display=0.74,
-    )
-    return find_outdoor_views(scene, SIGHTS)
+    return find_outdoor_views(plan.scene(tags, lamps_of(weather), 0.74), SIGHTS)
 
 
 def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
@@ -151,27 +139,7 @@ def reimagine(
     The id, name, category and pose stay; geometry and materials are those of another draw. It
     always differs from the variant that stands there.
     """
-    rng = np.random.default_rng([seed, instance.id])
-    old = {m.texture for m in instance.mesh.materials}
-    piece = None
-    for _ in range(6):
-        piece = _another(scene, instance, int(rng.integers(1 << 16)))
-        fresh = {m.texture for m in piece.mesh.materials}
-        if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
-            break
-    assert piece is not None
-    new = Instance(
-        instance.id,
-        instance.name,
-        instance.category,
-        piece.variant,
-        piece.mesh,
-        instance.pose,
-        piece.coarse,
-        instance.flat,
-        instance.moves,
-    )
-    return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
+    return redrawn(scene, instance, seed, lambda draw: _another(scene, instance, draw))
 
 
 def _another(scene: Scene, instance: Instance, seed: int) -> Piece:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.people import make_person
-from worldenv.worlds.reference.scene import Instance
+from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
 
@@ -17,6 +17,7 @@ GAP = 0.05
 """Least distance between things, in metres."""
 
 Make = Callable[[str, int, Size, str], Piece]
+Colour = tuple[float, float, float]
 
 
 class Plot:
@@ -56,6 +57,29 @@ class Plot:
         self._make, self._limits = make, limits
         self._kept: list[tuple[float, float, float, float]] = []
         self._boxes: list[NDArray[np.float64]] = []
+
+    def scene(
+        self, tags: Mapping[str, str], light: tuple[tuple[Lamp, ...], Colour], display: float
+    ) -> Scene:
+        """Return what stands on the plot as a scene without views.
+
+        Args:
+            tags: What the scene says of itself besides the sizes of its things.
+            light: Lamps, and light from everywhere.
+            display: See ``Scene``.
+        """
+        sizes = {f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in self.sizes.items()}
+        lamps, ambient = light
+        return Scene(
+            instances=tuple(self.instances),
+            lamps=lamps,
+            ambient=ambient,
+            background=(0.35, 0.45, 0.55),
+            textures=self.textures,
+            views=(),
+            tags={**tags, **sizes},
+            display=display,
+        )
 
     def uniform(self, low: float, high: float) -> float:
         """Return a number in [low, high)."""

@@ -35,23 +35,22 @@ def fill(layout: Layout) -> None:
     layout.put("ball", (2 * BALL,) * 3, BALL_START, BALL_LANE, 0.0, keep=False)
 
     edge = width / 2 - 0.06
-    north = _shuffled(layout, ["couch", "books", "light", _either(layout, "media", "dresser")])
+    north = layout.shuffled(["couch", "books", "light", layout.either("media", "dresser")])
     bays(layout, "north", -edge, edge, ["corner", *north, "corner", "stand"])
-    south = _shuffled(
-        layout,
+    south = layout.shuffled(
         [
             "music",
             "dresser",
             "light",
-            _either(layout, "books", "cold"),
-            _either(layout, "art", "pile"),
+            layout.either("books", "cold"),
+            layout.either("art", "pile"),
         ],
     )
     bays(layout, "south", -edge, edge, ["corner", *south, "corner"])
     end = depth / 2 - 1.0
-    west = _shuffled(layout, ["work", "rest", _either(layout, "books", "art")])
+    west = layout.shuffled(["work", "rest", layout.either("books", "art")])
     bays(layout, "west", -end, end, west)
-    east = _shuffled(layout, ["books", _either(layout, "dresser", "art", "pile")])
+    east = layout.shuffled(["books", layout.either("dresser", "art", "pile")])
     bays(layout, "east", -end, door - 0.62, east)
     bays(layout, "east", door + 0.62, end, ["light"])
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
@@ -70,15 +69,6 @@ def keep_ways(layout: Layout) -> None:
     layout.keep(left - 0.35, right + 0.35, -2.25, -1.55)
     layout.keep(SQUARE - 0.35, SQUARE + 2.35, -0.25, 2.45)
     layout.keep(BALL_END - 0.4, BALL_START + BALL + 0.1, BALL_LANE - 0.34, BALL_LANE + 0.5)
-
-
-def _either(layout: Layout, *names: str) -> str:
-    """Return one of the names."""
-    return names[int(layout.rng.integers(len(names)))]
-
-
-def _shuffled(layout: Layout, names: list[str]) -> list[str]:
-    return [names[i] for i in layout.rng.permutation(len(names))]
 
 
 def bays(
@@ -204,7 +194,7 @@ def _rest(layout: Layout, wall: str, at: float) -> None:
 
 
 def _corner(layout: Layout, wall: str, at: float) -> None:
-    kind = _either(layout, "plant", "plant", "lamp", "barrel")
+    kind = layout.either("plant", "plant", "lamp", "barrel")
     if kind == "plant":
         layout.by(wall, "plant", (0.82, layout.uniform(1.1, 1.9), 0.82), at, out=0.05)
     elif kind == "lamp":
@@ -359,21 +349,13 @@ def stand_people(layout: Layout) -> None:
 
 def _extras(layout: Layout) -> None:
     """Scatter a few small things where room is left."""
-    width, _, depth = layout.room
     sizes = {
         "stool": (0.4, 0.48, 0.4),
         "crate": (0.5, 0.42, 0.42),
         "plant": (0.6, 0.95, 0.6),
         "vase": (0.34, 0.75, 0.34),
     }
-    left = 4
-    for _ in range(14):
-        if left:
-            category = _either(layout, *sizes)
-            x = layout.uniform(-width / 2 + 0.4, width / 2 - 0.4)
-            z = layout.uniform(-depth / 2 + 0.4, depth / 2 - 0.4)
-            turn = layout.uniform(-30, 30) if category in ("stool", "crate") else 0.0
-            left -= layout.put(category, sizes[category], x, z, turn) is not None
+    layout.scatter(sizes, 0.4, ("stool", "crate"))
 
 
 def _skirting(layout: Layout, door: float) -> None:

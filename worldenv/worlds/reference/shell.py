@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.events import with_glow
-from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn
 from worldenv.worlds.reference.layout import Layout, make_piece
 from worldenv.worlds.reference.people import same_body
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
@@ -45,38 +45,20 @@ def redraw(
     scene: Scene, instance: Instance, seed: int, palette: Palette
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
     """Return another variant of an instance of a room, and the textures it adds; see reimagine."""
-    rng = np.random.default_rng([seed, instance.id])
     size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
-    old = {m.texture for m in instance.mesh.materials}
-    piece = None
-    for _ in range(6):
-        draw = int(rng.integers(1 << 16))
+
+    def draw(number: int) -> Piece:
         if instance.name in SHELL:
-            piece = surface(instance.category, draw, size, instance.name, palette)
-        elif instance.category in FITTINGS:
-            piece = _repainted(instance, draw)
-        else:
-            if instance.category == "person" and same_body(f"person/{draw}", instance.variant):
-                draw += 1
-            piece = make_piece(instance.category, draw, size)
-        fresh = {m.texture for m in piece.mesh.materials}
-        if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
-            break
-    assert piece is not None
-    new = Instance(
-        instance.id,
-        instance.name,
-        instance.category,
-        piece.variant,
-        piece.mesh,
-        instance.pose,
-        piece.coarse,
-        instance.flat,
-        instance.moves,
-    )
+            return surface(instance.category, number, size, instance.name, palette)
+        if instance.category in FITTINGS:
+            return _repainted(instance, number)
+        if instance.category == "person":
+            number += same_body(f"person/{number}", instance.variant)
+        return make_piece(instance.category, number, size)
+
+    new, added = redrawn(scene, instance, seed, draw)
     if "glow" in scene.tags:
         new = with_glow(new, float(scene.tags["glow"]))
-    added = {k: v for k, v in piece.textures.items() if k not in scene.textures}
     return new, added
 
 

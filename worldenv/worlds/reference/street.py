@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn
 from worldenv.worlds.reference.outdoor_things import SEASONS
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.people import same_body
@@ -98,19 +98,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     tags["mirrored"] = str(plot.mirror < 0)
     _pave(plot, kind, lines, weather, tags)
     fill(plot, kind)
-    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in plot.sizes.items()})
-    lamps, ambient = lamps_of(weather)
-    scene = Scene(
-        instances=tuple(plot.instances),
-        lamps=lamps,
-        ambient=ambient,
-        background=(0.35, 0.45, 0.55),
-        textures=plot.textures,
-        views=(),
-        tags=tags,
-        display=0.96,
-    )
-    return find_outdoor_views(scene, SIGHTS)
+    return find_outdoor_views(plot.scene(tags, lamps_of(weather), 0.96), SIGHTS)
 
 
 def _slanting(weather: Weather, rng: np.random.Generator, kind: str) -> Weather:
@@ -222,27 +210,7 @@ def reimagine(
     The id, name, category and pose stay; geometry and materials are those of another draw. It
     always differs from the variant that stands there.
     """
-    rng = np.random.default_rng([seed, instance.id])
-    old = {m.texture for m in instance.mesh.materials}
-    piece = None
-    for _ in range(6):
-        piece = _another(scene, instance, int(rng.integers(1 << 16)))
-        fresh = {m.texture for m in piece.mesh.materials}
-        if piece.variant != instance.variant and len(fresh & old) <= len(fresh) // 3:
-            break
-    assert piece is not None
-    new = Instance(
-        instance.id,
-        instance.name,
-        instance.category,
-        piece.variant,
-        piece.mesh,
-        instance.pose,
-        piece.coarse,
-        instance.flat,
-        instance.moves,
-    )
-    return new, {k: v for k, v in piece.textures.items() if k not in scene.textures}
+    return redrawn(scene, instance, seed, lambda draw: _another(scene, instance, draw))
 
 
 def _another(scene: Scene, instance: Instance, seed: int) -> Piece:

@@ -96,20 +96,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     if event == "ball_rolls_off":
         layout.put("ball", (2 * BALL,) * 3, BALL_START, BALL_LANE, 0.0, keep=False)
     change = None if event is None else EVENTS[event](layout)
-    tags = {"family": "workshop", "seed": str(seed), "mirrored": str(layout.mirror < 0)}
-    tags.update(layout.tags)
-    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
-    scene = Scene(
-        instances=tuple(layout.instances),
-        lamps=tuple(layout.lamps),
-        ambient=layout.ambient,
-        background=(0.02, 0.02, 0.02),
-        textures=layout.textures,
-        views=(),
-        event=change,
-        tags=tags,
-        exposure=layout.exposure,
-    )
+    scene = layout.scene("workshop", seed, change)
     return find_views(scene, layout.watch, LANDMARKS)
 
 
@@ -149,30 +136,20 @@ def _fill(layout: Layout) -> None:
     layout.keep(width / 2 - 1.0, width / 2, door - 0.62, door + 0.62)
     hang_door(layout, door)
     edge = width / 2 - 0.06
-    north = _shuffled(layout, ["bench", "lathe", "light", "rack", _either(layout, "saw", "drill")])
+    north = layout.shuffled(["bench", "lathe", "light", "rack", layout.either("saw", "drill")])
     bays(layout, "north", -edge, edge, ["corner", *north, "corner"], BAYS)
-    south = _shuffled(
-        layout, ["rack", "light", "lockers", "bench", _either(layout, "air", "tyres")]
-    )
+    south = layout.shuffled(["rack", "light", "lockers", "bench", layout.either("air", "tyres")])
     bays(layout, "south", -edge, edge, ["corner", *south, "corner"], BAYS)
     end = depth / 2 - 1.0
-    west = _shuffled(layout, ["chest", "drill", _either(layout, "rack", "goods", "saw")])
+    west = layout.shuffled(["chest", "drill", layout.either("rack", "goods", "saw")])
     bays(layout, "west", -end, end, west, BAYS)
-    east = _shuffled(layout, ["chest", _either(layout, "air", "goods", "bottles")])
+    east = layout.shuffled(["chest", layout.either("air", "goods", "bottles")])
     bays(layout, "east", -end, door - 0.62, east, BAYS)
     bays(layout, "east", door + 0.62, end, ["light"], BAYS)
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
     YARDS[int(layout.rng.integers(len(YARDS)))](layout)
     stand_people(layout)
     _extras(layout)
-
-
-def _either(layout: Layout, *names: str) -> str:
-    return names[int(layout.rng.integers(len(names)))]
-
-
-def _shuffled(layout: Layout, names: list[str]) -> list[str]:
-    return [names[i] for i in layout.rng.permutation(len(names))]
 
 
 def _bench(layout: Layout, wall: str, at: float) -> None:
@@ -230,7 +207,7 @@ def _goods(layout: Layout, wall: str, at: float) -> None:
 
 
 def _corner(layout: Layout, wall: str, at: float) -> None:
-    kind = _either(layout, "barrel", "gas bottle", "tyres", "ladder")
+    kind = layout.either("barrel", "gas bottle", "tyres", "ladder")
     size = {
         "barrel": (0.58, 0.88, 0.58),
         "gas bottle": (0.4, 1.4, 0.45),
@@ -316,17 +293,10 @@ YARDS = (_stacks, _drums, _tower)
 
 def _extras(layout: Layout) -> None:
     """Scatter a few small things where room is left."""
-    width, _, depth = layout.room
     sizes = {
         "cone": (0.36, 0.5, 0.36),
         "crate": (0.5, 0.42, 0.42),
         "barrel": (0.56, 0.86, 0.56),
         "stool": (0.4, 0.5, 0.4),
     }
-    left = 4
-    for _ in range(14):
-        if left:
-            category = _either(layout, *sizes)
-            x = layout.uniform(-width / 2 + 0.5, width / 2 - 0.5)
-            z = layout.uniform(-depth / 2 + 0.5, depth / 2 - 0.5)
-            left -= layout.put(category, sizes[category], x, z, layout.uniform(-30, 30)) is not None
+    layout.scatter(sizes, 0.5, tuple(sizes))
