@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -235,6 +235,8 @@ def assemble(
     return profile
 
 
+# One a process: the budget of judges is that of all its episodes.
+@lru_cache(maxsize=8)
 def _vision_judge(judges: JudgeSettings) -> Backbone:
     from worldenv.evaluators.backbones.judge import VisionJudge
 

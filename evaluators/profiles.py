@@ -6,6 +6,7 @@ import importlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from worldenv import weights
 from worldenv.evaluators.backbones.base import Backbone
+from worldenv.weights import Located
 
 
 @dataclass(frozen=True)
@@ -84,17 +86,31 @@ class Choice:
         return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}
 
     def make(self, setting: Setting) -> Backbone:
-        """Make the backbone.
+        """Make the backbone; one with weights is loaded once a process.
 
         Raises:
             WeightsNotFound: its weights are absent, damaged or of another network.
         """
-        module, _, name = self.maker.partition(":")
-        maker = getattr(importlib.import_module(f"worldenv.evaluators.backbones.{module}"), name)
-        located = [weights.locate(name) for name in self.weights]
+        located = tuple(weights.locate(name) for name in self.weights)
         taken = {use: getattr(setting, use) for use in self.uses}
-        backbone: Backbone = maker(*located, **taken, **self.options)
-        return backbone
+        if located and not self.environment:
+            # Networks know nothing of a rollout: the next episode need not load them again.
+            return _loaded(self.maker, located, tuple({**taken, **self.options}.items()))
+        return _made(self.maker, located, {**taken, **self.options})
+
+
+def _made(maker: str, located: tuple[Located, ...], keywords: Mapping[str, Any]) -> Backbone:
+    module, _, name = maker.partition(":")
+    found = getattr(importlib.import_module(f"worldenv.evaluators.backbones.{module}"), name)
+    backbone: Backbone = found(*located, **keywords)
+    return backbone
+
+
+@lru_cache(maxsize=32)
+def _loaded(
+    maker: str, located: tuple[Located, ...], keywords: tuple[tuple[str, Any], ...]
+) -> Backbone:
+    return _made(maker, located, dict(keywords))
 
 
 _CLASSIC = {
@@ -271,13 +287,7 @@ def wanting(profile: str) -> list[str]:
             by_remedy.setdefault(remedy, []).append(role)
         for name in choice.weights:
             if weights.find(name) is None:
-                table = weights.table()[name]
-                if table.source == "local":
-                    remedy = f"worldenv weights fetch {name} --from FOLDER"
-                else:
-                    flag = "" if table.commercial else " --non-commercial"
-                    remedy = f"worldenv weights fetch {base}{flag}"
-                by_remedy.setdefault(remedy, []).append(role)
+                by_remedy.setdefault(weights.command(name, base), []).append(role)
         if choice.environment and not os.environ.get(choice.environment):
             by_remedy.setdefault(f"set {choice.environment}, see docs/backbones.md", []).append(
                 role

@@ -179,6 +179,21 @@ def test_every_try_counts_against_the_budget():
     assert len(script.requests) == 3 and "budget" in str(found)
 
 
+def test_the_budget_is_that_of_all_episodes_of_a_process(monkeypatch, tmp_path):
+    file = tmp_path / "judges.toml"
+    path = load_script("r2m:out_and_back(leg=40)").path()
+    script = Script(message(json.dumps(PAIR)))
+    with serving(script) as address:
+        file.write_text(
+            f"budget = 40\ncache = false\n[[judge]]\naddress = '{address}'\nmodel = 'm'\n"
+        )
+        for _ in range(2):
+            summary = scored(script, str(file), monkeypatch, benchmark="r2m", path=path)
+    assert len(script.requests) == 40
+    row = next(s for s in summary.scores if s.metric == "state" and s.variant == "raw")
+    assert "budget" in (row.detail.get("failure") or row.detail["reason"])
+
+
 def test_two_judges_of_one_model_are_two():
     high, low = (Script(message(json.dumps({**PAIR, "score": s}))) for s in (5, 1))
     with serving(high) as a, serving(low) as b:

@@ -275,12 +275,18 @@ _HOW = {
 }
 
 
-def command(name: str) -> str:
-    """Return the command that brings a set, or makes a damaged one good again."""
+def command(name: str, profile: str = "") -> str:
+    """Return the command that brings a set, or makes a damaged one good again.
+
+    Args:
+        name: Id of the set.
+        profile: Profile to bring as a whole instead; what only the user has is named by its id.
+    """
     chosen = table()[name]
     flag = "" if chosen.commercial else " --non-commercial"
-    given = " --from FOLDER" if chosen.source == "local" else ""
-    return f"worldenv weights fetch {name}{given}{flag}"
+    if chosen.source == "local":
+        return f"worldenv weights fetch {name} --from FOLDER{flag}"
+    return f"worldenv weights fetch {profile or name}{flag}"
 
 
 def verify(name: str, progress: Callable[[int], None] = lambda count: None) -> list[str]:

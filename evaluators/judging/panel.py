@@ -81,7 +81,6 @@ class Panel:
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
         self._judges = [(judge, endpoint(judge, settings, self._spend)) for judge in settings.judge]
-        self._folder = answers_folder()
         self._lock = threading.Lock()
         self.sent = 0
 
@@ -133,7 +132,7 @@ class Panel:
                     f"\n\nAn earlier reply could not be read ({reason}). Reply with the JSON alone."
                 )
             request = self._request(judge, posed, text, images, repeat)
-            reply = kept(self._folder, request.key) if self.settings.cache else None
+            reply = kept(answers_folder(), request.key) if self.settings.cache else None
             try:
                 if reply is None:
                     reply = where.ask(request)
@@ -147,7 +146,7 @@ class Panel:
                     return NoReply(f"the answer {request.key}.txt cannot be used: {reason}")
                 continue
             if self.settings.cache:
-                keep(self._folder, request.key, reply)
+                keep(answers_folder(), request.key, reply)
             return vote
         return NoReply(f"{about.model} gave no usable reply: {reason}")
 
