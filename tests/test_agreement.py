@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from worldenv import offline
+from worldenv.agreement import MotionMeter, compare, predict
 from worldenv.camera import CameraPath, intrinsics
 from worldenv.conventions import Convention
-from worldenv.evaluators.agreement import MotionMeter, compare, predict
 from worldenv.policies import r2m, worldmembench
 from worldenv.rollout import Rollout
 from worldenv.video import VideoWriter

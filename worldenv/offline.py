@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv import store
+from worldenv.agreement import MotionMeter, compare
 from worldenv.bench import Results
 from worldenv.camera import CameraPath
 from worldenv.case import BENCHMARKS, Case, load_case, load_suite
 from worldenv.conventions import Convention
-from worldenv.evaluators.agreement import MotionMeter, compare
 from worldenv.evaluators.engine import Engine
 from worldenv.evaluators.stats import Table
 from worldenv.poses import load_path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import cv2
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, intrinsics
+from worldenv.conventions import AXES, DIRECTIONS, Convention
 
 Floats = NDArray[np.float64]
 
@@ -22,12 +23,6 @@ _STILL = 1.5e-3
 _FEW = 8
 # Depth is unknown: a translation is predicted for near, middling and far scenes.
 _DEPTHS = (0.5, 2.0, 8.0)
-
-_FLIPS: dict[str, tuple[float, float, float]] = {
-    "opencv": (1, 1, 1),
-    "opengl": (1, -1, -1),
-    "unity": (1, -1, 1),
-}
 
 
 class Agreement(NamedTuple):
@@ -165,23 +160,21 @@ def _cosine(measured: Floats, predicted: Floats) -> float | None:
     return float(np.mean(np.sum(a * b, axis=1)))
 
 
-def _readings(poses: Floats) -> Iterator[tuple[str, Callable[[], Floats]]]:
-    """Yield other ways to read the poses, in words."""
-    for axes, signs in _FLIPS.items():
-        flip = np.diag([*signs, 1.0])
-        for turned in (False, True):
-            if axes == "opencv" and not turned:
-                continue
-            words = [f"camera axes of {axes}"] if axes != "opencv" else []
-            if turned:
+def _readings(poses: Floats) -> Iterator[tuple[str, Floats]]:
+    """Yield other ways to read the poses: in words, and as the path they would be."""
+    seen = set()
+    for axes, signs in AXES.items():
+        # Axes that mean the same are named once.
+        if signs in seen:
+            continue
+        seen.add(signs)
+        for direction in DIRECTIONS:
+            words = [] if axes == "opencv" else [f"camera axes of {axes}"]
+            if direction == "w2c":
                 words.insert(0, "the inverse matrices (w2c for c2w, or the other way round)")
-
-            def read(flip: Floats = flip, turned: bool = turned) -> Floats:
-                P = np.linalg.inv(poses) if turned else poses
-                return np.asarray(flip @ np.linalg.inv(P[0]) @ P @ flip, np.float64)
-
-            yield " and ".join(words), read
-    yield "the poses in reverse order", lambda: np.linalg.inv(poses[-1]) @ poses[::-1]
+            if words:
+                yield " and ".join(words), Convention(direction, axes).path(poses, 1.0).poses
+    yield "the poses in reverse order", np.linalg.inv(poses[-1]) @ poses[::-1]
 
 
 def compare(
@@ -214,7 +207,7 @@ def compare(
     stated = fit(path.poses)
     if stated is None:
         return Agreement(None, repeated=repeated)
-    fits = [(fit(read()), words) for words, read in _readings(path.poses)]
+    fits = [(fit(poses), words) for words, poses in _readings(path.poses)]
     known = [(value, words) for value, words in fits if value is not None]
     best = max((value for value, _ in known), default=-1.0)
     if best >= _FITS and best >= stated + 0.4:
