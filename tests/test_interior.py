@@ -1,11 +1,10 @@
-import subprocess
-import sys
 import time
 from collections import Counter
 from itertools import combinations
 
 import numpy as np
 import pytest
+from scene_checks import check_inventory, check_redrawn, fingerprint, fingerprint_elsewhere
 
 from worldenv.worlds.reference.interior import build, reimagine
 from worldenv.worlds.reference.rooms import BALL
@@ -30,27 +29,8 @@ def scenes():
     return {seed: build(seed) for seed in SEEDS}
 
 
-def fingerprint(scene):
-    import zlib
-
-    total = 0
-    for i in scene.instances:
-        for part in (i.mesh.vertices, i.mesh.uv, i.mesh.faces, i.pose):
-            total = zlib.crc32(np.ascontiguousarray(part).tobytes(), total)
-    for key in sorted(scene.textures):
-        total = zlib.crc32(scene.textures[key].tobytes(), zlib.crc32(key.encode(), total))
-    return total
-
-
 def test_another_process_builds_the_same(scenes):
-    code = (
-        "import sys; sys.path.insert(0, 'tests');"
-        "from test_interior import fingerprint;"
-        "from worldenv.worlds.reference.interior import build;"
-        "print(fingerprint(build(3)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert int(done.stdout) == fingerprint(scenes[3])
+    assert fingerprint_elsewhere("interior", 3) == fingerprint(scenes[3])
 
 
 def test_scenes_are_rich_and_of_sane_size(scenes):
@@ -61,18 +41,13 @@ def test_scenes_are_rich_and_of_sane_size(scenes):
         assert 20_000 < triangles < 60_000
         assert len(scene.views) >= 5 and scene.lamps
         for i in scene.instances:
-            for mesh in (i.mesh, i.coarse):
-                if mesh is not None:
-                    assert {m.texture for m in mesh.materials} <= set(scene.textures)
             assert not i.flat or len(i.mesh.faces) <= 12
     assert len({fingerprint(s) for s in scenes.values()}) == len(scenes)
 
 
-def test_ids_and_names_are_unique(scenes):
+def test_ids_and_names_are_unique_and_textures_there(scenes):
     for scene in scenes.values():
-        ids = [i.id for i in scene.instances]
-        assert ids == sorted(set(ids)) and min(ids) >= 1
-        assert len({i.name for i in scene.instances}) == len(ids)
+        check_inventory(scene)
 
 
 def test_nothing_intersects_and_everything_is_inside(scenes):
@@ -113,17 +88,7 @@ def test_views_have_the_room_they_promise(scenes):
 def test_reimagined_things_keep_their_place_and_look_different(scenes):
     scene = scenes[0]
     for instance in scene.instances:
-        new, added = reimagine(scene, instance, 5)
-        assert (new.id, new.name, new.category) == (instance.id, instance.name, instance.category)
-        assert np.array_equal(new.pose, instance.pose) and new.variant != instance.variant
-        assert {m.texture for m in new.mesh.materials} != {
-            m.texture for m in instance.mesh.materials
-        }
-        assert not set(added) & set(scene.textures)
-        other = scene.with_instance(new, added)
-        assert {m.texture for m in new.mesh.materials} <= set(other.textures)
-        again, _ = reimagine(scene, instance, 5)
-        assert again.variant == new.variant and np.array_equal(again.mesh.uv, new.mesh.uv)
+        new = check_redrawn(scene, instance, reimagine)
         if instance.category not in ("plant", "vase", "lamp", "rug", "crate", "table", "person"):
             grown = box_of(new)[1] - box_of(instance)[1]
             assert grown.max() < 0.16, instance.name
