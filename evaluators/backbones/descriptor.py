@@ -1,4 +1,4 @@
-"""Roles embed and place, classic: a colour and gradient descriptor of a frame or of a region."""
+"""Role embed, classic: a colour and gradient descriptor of a frame or of a region."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ORIENTATIONS = 8
 
 
 class Descriptor:
-    """Answers ``embed`` (and ``place``) with unit vectors.
+    """Answers ``embed`` with unit vectors.
 
-    ``Ask(role, (frame,))`` gives the vector of the frame; ``Ask(role, (frame,), subject)`` gives
+    ``Ask("embed", (frame,))`` gives the vector of the frame; with a subject it gives
     track -> (Region without its mask, vector) for every region of the ``cutout`` that is large
     enough.
     """
@@ -31,9 +31,6 @@ class Descriptor:
     revision = "1"
     checksum = ""
     batch = 1
-
-    def __init__(self, role: str = "embed") -> None:
-        self._role = role
 
     def needs(self, ask: Ask) -> tuple[Ask, ...]:
         """Return the frame, or its cutout where a subject is given."""
