@@ -6,6 +6,7 @@ import hashlib
 import importlib.metadata
 import os
 import sqlite3
+import time
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -217,7 +218,7 @@ class Cache:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=30, check_same_thread=False)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _use_log(connection)
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(
             "CREATE TABLE IF NOT EXISTS answers (id INTEGER PRIMARY KEY AUTOINCREMENT, "
@@ -228,6 +229,21 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _use_log(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log; the file's mode is kept, so that the first opener does it.
+
+    SQLite does not wait for its own time-out here where two processes make the file at once.
+    """
+    for wait in range(60):
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or wait == 59:
+                raise
+            time.sleep(0.01 * (wait + 1))
 
 
 def _limit() -> int:

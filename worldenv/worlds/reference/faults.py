@@ -1,4 +1,4 @@
-"""Planted faults: content that is forgotten while it is out of view, and frozen frames."""
+"""What a world has shown of its instances, and which of them it forgets while they are away."""
 
 from __future__ import annotations
 
@@ -8,36 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.world import UnknownName, Unsupported
+__all__ = ["ABSENCE", "Memory", "seen_in"]
 
-__all__ = ["ABSENCE", "FAULTS", "Memory", "check_faults"]
-
-FAULTS = ("forget", "frozen")
 ABSENCE = 16
 """Frames out of view after which an instance may be forgotten."""
-
-
-def check_faults(faults: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the faults as a dict of doses.
-
-    Raises:
-        UnknownName: there is no such fault.
-        Unsupported: a dose is not a number from 0 to 1, or frozen is neither 0 nor 1.
-    """
-    checked: dict[str, float] = {}
-    if faults is not None and not isinstance(faults, Mapping):
-        raise Unsupported(
-            f"faults must map names to doses, such as {{'forget': 0.5}}; got {faults!r}"
-        )
-    for name, dose in (faults or {}).items():
-        if name not in FAULTS:
-            raise UnknownName("fault", str(name), FAULTS)
-        if isinstance(dose, bool) or not isinstance(dose, (int, float)) or not 0 <= dose <= 1:
-            raise Unsupported(f"the dose of fault {name!r} must lie in [0, 1], got {dose!r}")
-        if name == "frozen" and dose not in (0, 1):
-            raise Unsupported(f"the dose of fault 'frozen' is 0 or 1, got {dose!r}")
-        checked[name] = float(dose)
-    return checked
 
 
 @dataclass(frozen=True)

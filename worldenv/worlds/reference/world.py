@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.context import POLICIES, check_policy, read_budget, vertical_fov
+from worldenv.faults import check_faults
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -27,7 +28,7 @@ from worldenv.worlds.reference.families import (
     reimagine,
     scene_of,
 )
-from worldenv.worlds.reference.faults import Memory, check_faults, seen_in
+from worldenv.worlds.reference.faults import Memory, seen_in
 from worldenv.worlds.reference.history import History
 from worldenv.worlds.reference.lit import Lit
 from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
@@ -130,7 +131,7 @@ class ReferenceWorld:
         if threads is not None:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
-        self._faults = check_faults(faults)
+        self._faults = check_faults(faults, ("forget", "frozen"))
         if isinstance(truth, str) or not isinstance(truth, Collection):
             raise Unsupported(f"truth must be a collection of names, got {truth!r}")
         for key in truth:

@@ -1,0 +1,171 @@
+"""What a calibration found, as data: how each score answers to each planted fault."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+__all__ = ["Calibration", "Control", "Expected", "Response", "Subject"]
+
+Expected = Literal["falls", "rises", "ignores", "open"]
+"""Sign that was written down beforehand; ``open`` where nothing is claimed."""
+
+Verdict = Literal["as expected", "not as expected", "not measured", "open"]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A score that is calibrated, and what the perfect world gives for it.
+
+    Attributes:
+        benchmark: E.g. ``worldmembench``.
+        metric: Published key.
+        variant: E.g. ``core`` or ``mg``; empty where there is none.
+        low: Least value of its range; of an unbounded score the least mean that was met.
+        high: Largest value of its range.
+        bounded: Whether the range is the metric's own, not what was met.
+        perfect: Mean in the world without a fault.
+        noise: Standard deviation over seeds within a case without a fault.
+        spread: Standard deviation over cases without a fault.
+        backbone: What measured it.
+    """
+
+    benchmark: str
+    metric: str
+    variant: str
+    low: float
+    high: float
+    bounded: bool
+    perfect: float | None
+    noise: float | None
+    spread: float | None
+    backbone: str
+
+    @property
+    def key(self) -> str:
+        """``benchmark/metric`` with ``/variant`` where it has one."""
+        return "/".join(part for part in (self.benchmark, self.metric, self.variant) if part)
+
+
+@dataclass(frozen=True)
+class Response:
+    """How one score answers to one fault, over cases and seeds.
+
+    Attributes:
+        subject: Key of the ``Subject``.
+        fault: Name of the fault.
+        expected: Sign written down beforehand.
+        doses: Ascending, 0 and 1 included.
+        means: Mean of each dose, None where no rollout has a value.
+        lows: Lower end of its interval over cases.
+        highs: Upper end.
+        counts: Rollouts with a value at each dose.
+        slope: Change of the score for a dose from 0 to 1, least squares within rollouts' cases.
+        slope_low: Lower end of its interval, cases drawn with replacement.
+        slope_high: Upper end.
+        p: Of the slope, doses permuted within case and seed.
+        rho: Spearman's rho of score and dose: the median over cases for a graded fault, that of
+            the means for one that is all or nothing. Positive where the score rises.
+        monotone: Whether the means are strictly monotone in the expected direction (for ``open``
+            and ``ignores`` in either).
+        detects: Least dose whose change from dose 0 has an interval without 0.
+        saturates: Least dose by which 95 % of the change to dose 1 has happened.
+        moved: Change from dose 0 to dose 1 as a share of the subject's range, signed.
+        verdict: Whether it did as was expected.
+        reason: What spoke against it, empty otherwise.
+    """
+
+    subject: str
+    fault: str
+    expected: Expected
+    doses: tuple[float, ...]
+    means: tuple[float | None, ...]
+    lows: tuple[float | None, ...]
+    highs: tuple[float | None, ...]
+    counts: tuple[int, ...]
+    slope: float | None
+    slope_low: float | None
+    slope_high: float | None
+    p: float | None
+    rho: float | None
+    monotone: bool | None
+    detects: float | None
+    saturates: float | None
+    moved: float | None
+    verdict: Verdict
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Control:
+    """A finding about one claim that is not a dose-response curve.
+
+    Attributes:
+        claim: E.g. ``frozen: memory gain is 0 within noise``.
+        found: What was measured, as text with numbers.
+        holds: Whether the claim holds, None where it could not be measured.
+        values: The numbers by name.
+    """
+
+    claim: str
+    found: str
+    holds: bool | None
+    values: dict[str, float | str | None]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All that a calibration found.
+
+    Attributes:
+        profile: E.g. ``classic+truth``.
+        made: Versions, machine, seconds, rollouts and settings (cases, seeds, doses, size).
+        subjects: The scores.
+        responses: One per score and fault that were measured together.
+        controls: Findings beside the curves.
+    """
+
+    profile: str
+    made: dict[str, Any]
+    subjects: tuple[Subject, ...]
+    responses: tuple[Response, ...]
+    controls: tuple[Control, ...]
+
+    def subject(self, key: str) -> Subject:
+        """Return a subject by its key.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return next(s for s in self.subjects if s.key == key)
+
+    def to_json(self) -> str:
+        """Return it as JSON text."""
+        return json.dumps(asdict(self), indent=1, allow_nan=False) + "\n"
+
+    @classmethod
+    def load(cls, path: Path) -> Calibration:
+        """Read ``calibration.json``.
+
+        Raises:
+            ValueError: the file is no calibration.
+        """
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(
+                data["profile"],
+                data["made"],
+                tuple(Subject(**row) for row in data["subjects"]),
+                tuple(
+                    Response(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+                    for row in data["responses"]
+                ),
+                tuple(Control(**row) for row in data["controls"]),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"{path} is no calibration ({error!r}); expected calibration.json of "
+                "'worldenv calibrate'"
+            ) from error
