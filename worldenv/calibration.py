@@ -158,10 +158,7 @@ class Calibration:
                 data["profile"],
                 data["made"],
                 tuple(Subject(**row) for row in data["subjects"]),
-                tuple(
-                    Response(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
-                    for row in data["responses"]
-                ),
+                tuple(Response(**_tuples(row)) for row in data["responses"]),
                 tuple(Control(**row) for row in data["controls"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
@@ -169,3 +166,7 @@ class Calibration:
                 f"{path} is no calibration ({error!r}); expected calibration.json of "
                 "'worldenv calibrate'"
             ) from error
+
+
+def _tuples(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
