@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from cases.choosing import Offer, Uses, choose, interleaved
 from cases.survey import R2M, Look, Seen
 from cases.words import KINDS, continued, describe, kind_of
+from worldenv.policies.mbench import CAMERA_PHRASES, continuation
 from worldenv.worlds.reference.questions import QUESTIONS
 
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
@@ -346,11 +349,23 @@ def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
             offer,
             ["mbench:continuation"],
         )
-        outdoor = place_of(offer.look.family) != "indoor"
         nouns = [t.noun for t in offer.targets]
-        data["prompts"] = list(continued(offer.look.setting, nouns, outdoor, offer.look.seed))
+        prompts, passer = continued(offer.look.setting, nouns, offer.look.seed)
+        data["prompts"] = list(prompts)
+        data["passing"] = [passer, *occluded()]
         texts.append(data)
     return merged(rows) + texts
+
+
+def occluded() -> tuple[float, float, float, float, float]:
+    """Return start, seconds, right, forward and yaw of the segment in which something passes."""
+    script = continuation()
+    kind = list(CAMERA_PHRASES).index("dynamic occlusion")
+    path = script.path()
+    pose = path.poses[round(kind * script.seconds * path.fps)]
+    yaw = np.degrees(np.arctan2(pose[0, 2], pose[2, 2]))
+    place = (float(round(v, 6)) for v in (pose[0, 3], pose[2, 3], yaw))
+    return (kind * script.seconds, script.seconds, *place)
 
 
 def _human(offer: Offer) -> bool:

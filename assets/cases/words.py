@@ -15,7 +15,7 @@ HAPPENS = {
     "tank_fills": "Water runs from the tap until the tank is full.",
     "flower_grows": "The flower in the pot grows to its full height.",
     "lamp_brightens": "In the evening the lamp is slowly turned up and lights the room.",
-    "person_walks": "The person walks away through the room and stands still there.",
+    "person_walks": "The person walks away and stands still further off.",
 }
 WALLS = {
     "brick": "brick",
@@ -127,25 +127,21 @@ def describe(setting: str, nouns: Sequence[str], event: str | None = None) -> st
     return f"{text} {HAPPENS.get(event, f'Something changes: {event.replace(chr(95), chr(32))}.')}"
 
 
-INDOOR_PASSERS = (
-    "Someone walks by right before the camera and is gone again",
-    "A large box is carried past close to the camera",
-    "A cat jumps past the lens",
-    "A curtain blows across the view and falls back",
-)
-OUTDOOR_PASSERS = (
-    "Someone walks by right before the camera and is gone again",
-    "A cyclist rides past close to the camera",
-    "A dog runs through the view",
-    "A handful of leaves blows across the view",
-)
+PASSED = {
+    "balloon": "A balloon drifts past close to the camera",
+    "box": "A large box is moved past close to the camera",
+    "ball": "A big ball bounces past close to the camera",
+}
+"""Kind of ``passing.PASSERS`` -> what is said of it."""
 
 
-def continued(setting: str, nouns: Sequence[str], outdoor: bool, seed: int) -> tuple[str, ...]:
-    """Return five prompts: the scene, another part of it, nearer, behind a passer-by, and again."""
+def continued(setting: str, nouns: Sequence[str], seed: int) -> tuple[tuple[str, ...], str]:
+    """Return five prompts and what passes in the fourth.
+
+    The prompts: the scene, another part of it, nearer, behind what passes, and again.
+    """
     rng = np.random.default_rng([seed, len(nouns)])
-    passers = OUTDOOR_PASSERS if outdoor else INDOOR_PASSERS
-    passer = passers[int(rng.integers(len(passers)))]
+    passer = list(PASSED)[int(rng.integers(len(PASSED)))]
     one = nouns[0]
     place = setting[0].lower() + setting[1:]
     part = ("another part of the place", "what stands further to the left", "the left-hand side")
@@ -156,10 +152,11 @@ def continued(setting: str, nouns: Sequence[str], outdoor: bool, seed: int) -> t
         "where it has always been",
     )
     pick = [int(i) for i in rng.integers(3, size=3)]
-    return (
+    prompts = (
         describe(setting, nouns),
         f"It is still {place}; {part[pick[0]]} comes into view while the {one} slides out of it.",
         f"The same place, nothing has been moved; what lies ahead {near[pick[1]]}.",
-        f"{passer}; behind it everything stays as it was.",
+        f"{PASSED[passer]}; behind it everything stays as it was.",
         f"The {one} is {again[pick[2]]}.",
     )
+    return prompts, passer

@@ -60,7 +60,8 @@ def _cases(name: str) -> tuple[tuple[Case, tuple[str, ...], bool], ...]:
             id=row["id"],
             category=row["category"],
             kind=row["kind"],
-            scene={"family": family, "seed": seed, "view": view, "event": event},
+            scene={"family": family, "seed": seed, "view": view, "event": event}
+            | ({"passing": row["passing"]} if "passing" in row else {}),
             prompt=row["prompt"],
             prompts=tuple(row.get("prompts", ())),
             targets=tuple(Target(*target) for target in row["targets"]),

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.world import UnknownName, Unsupported
+from worldenv.worlds.reference.passing import Passing, read_passing, with_passing
 from worldenv.worlds.reference.scene import Instance, Scene, View
 
 __all__ = ["FAMILIES", "SceneName", "find_view", "read_start", "reimagine", "scene_of"]
@@ -23,14 +24,24 @@ FAMILIES = {
     "plain": "worldenv.worlds.reference.plain",
     "workshop": "worldenv.worlds.reference.workshop",
 }
+KEYS = ("family", "seed", "view", "event", "passing")
+"""Keys of ``Start.scene``."""
 
 
 class SceneName(NamedTuple):
-    """Which scene: family, seed and event. A view is where the camera starts in it."""
+    """Which scene: family, seed and event. A view is where the camera starts in it.
+
+    Attributes:
+        family: Key of ``FAMILIES``.
+        seed: Of the scene.
+        event: Name of its event.
+        passing: What passes before the camera, and the view that this is told from.
+    """
 
     family: str
     seed: int
     event: str | None
+    passing: tuple[Passing, str | None] | None = None
 
 
 def read_start(
@@ -53,8 +64,8 @@ def read_start(
     if not isinstance(scene, dict):
         raise Unsupported(f"Start.scene must be a dict or None, got {type(scene).__name__}")
     for key in scene:
-        if key not in ("family", "seed", "view", "event"):
-            raise UnknownName("key of Start.scene", str(key), ("family", "seed", "view", "event"))
+        if key not in KEYS:
+            raise UnknownName("key of Start.scene", str(key), KEYS)
     name, number = scene.get("family", family), scene.get("seed", 0)
     view, event = scene.get("view"), scene.get("event")
     if name not in FAMILIES:
@@ -64,7 +75,9 @@ def read_start(
     for label, value in (("view", view), ("event", event)):
         if value is not None and not isinstance(value, str):
             raise Unsupported(f"the {label} of a scene must be a name or None, got {value!r}")
-    return SceneName(name, int(number), event), view
+    passing = read_passing(scene.get("passing"))
+    passes = None if passing is None else (passing, view)
+    return SceneName(name, int(number), event, passes), view
 
 
 def find_view(scene: Scene, name: str | None) -> View:
@@ -86,9 +99,15 @@ def scene_of(name: SceneName) -> Scene:
     """Return the scene of a name; the last two are kept.
 
     Raises:
-        Unsupported: the family has no such event.
+        Unsupported: the family has no such event, or something would pass beside an event.
     """
     build: Callable[..., Scene] = importlib.import_module(FAMILIES[name.family]).build
+    if name.passing is not None:
+        if name.event is not None:
+            raise Unsupported("a scene has an event or something that passes, not both")
+        passing, view = name.passing
+        scene = scene_of(name._replace(passing=None))
+        return with_passing(scene, np.asarray(find_view(scene, view).pose), passing, name.seed)
     try:
         return build(name.seed, event=name.event)
     except (KeyError, ValueError) as error:

@@ -190,7 +190,8 @@ class ReferenceWorld:
 
         Args:
             start: ``scene`` is None (``seed`` picks the scene) or has ``family``, ``seed``,
-                ``view`` and ``event``; a prompt is ignored, the scene says what there is.
+                ``view``, and ``event`` or ``passing``; a prompt is ignored, the scene says what
+                there is.
             seed: Of the episode, >= 0; faults draw from it.
             plan: Not needed.
 
