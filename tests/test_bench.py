@@ -338,6 +338,9 @@ def test_interrupting_says_how_to_go_on(tmp_path):
     command = [sys.executable, "-m", "worldenv.cli", "bench", "--world", f"{TOY}:make"]
     command += ["--case", CASE, "--profile", "classic", "--no-controls", "--workers", "1"]
     command += ["--world-option", "size=[64, 64]", "--world-option", "image_start=false"]
+    # More episodes than any machine walks before the signal has come.
+    for seed in range(40):
+        command += ["--seed", str(seed)]
     process = subprocess.Popen(
         [*command, "--out", str(tmp_path / "run")],
         stdout=subprocess.PIPE,
