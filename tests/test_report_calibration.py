@@ -199,6 +199,7 @@ def test_a_small_or_odd_calibration_has_a_page():
     assert "of a newer &lt;version&gt;" in page and "None was tested" in page
     empty = build_page(Calibration("light", {}, (), (), ()))
     assert "Every score that was measured did as was expected" in empty
+    assert "<b>–</b><span>claims hold" in empty
 
 
 def test_the_console_says_it_in_short(calibration, capsys):

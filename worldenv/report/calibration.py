@@ -134,7 +134,7 @@ def _tiles(calibration: Calibration) -> str:
         for verdict, (kind, mark, _) in VERDICTS.items()
     ]
     held = [control.holds for control in calibration.controls if control.holds is not None]
-    said = f"{sum(held)} of {len(held)}"
+    said = f"{sum(held)} of {len(held)}" if held else "–"
     boxes = "".join(
         f"<div class='tile' style='border-left-color:{colour}'><b>{number}</b><span>{text}</span>"
         "</div>"
