@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.context import POLICIES, check_policy, read_budget, vertical_fov
-from worldenv.faults import check_faults
+from worldenv.faults import FAULTS, check_faults
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -20,6 +20,7 @@ from worldenv.world import (
     WorldSpec,
 )
 from worldenv.worlds.reference.compile import cores, default_threads
+from worldenv.worlds.reference.event_faults import Clock, broken, start_clock
 from worldenv.worlds.reference.families import (
     FAMILIES,
     SceneName,
@@ -31,12 +32,17 @@ from worldenv.worlds.reference.families import (
 from worldenv.worlds.reference.faults import Memory, seen_in
 from worldenv.worlds.reference.history import History
 from worldenv.worlds.reference.lit import Lit
+from worldenv.worlds.reference.motion_faults import Motion, start_motion
 from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
 from worldenv.worlds.reference.scene import Scene
 
 __all__ = ["TRUTH", "ReferenceWorld"]
 
 TRUTH = ("pose", "depth", "ids", "state")
+_KNOWN = (
+    "forget",
+    *(name for name, fault in FAULTS.items() if fault.group in ("event", "camera", "time")),
+)
 _TURNS = (Primitive.YAW_LEFT, Primitive.YAW_RIGHT, Primitive.PITCH_UP, Primitive.PITCH_DOWN)
 
 
@@ -52,6 +58,9 @@ class _Episode:
         memory: What the forget fault keeps, None without it.
         history: What a context policy looks back at, None for ``full``.
         first: Frame 0 and its state, for the frozen fault.
+        clock: When the event is.
+        motion: What leads the camera astray, None where nothing does.
+        pose: The realised pose of the newest frame, in frame-0 coordinates, shape (4, 4).
     """
 
     name: SceneName
@@ -61,6 +70,9 @@ class _Episode:
     memory: Memory | None
     history: History | None
     first: tuple[Drawn, dict[str, Any]]
+    clock: Clock
+    motion: Motion | None
+    pose: NDArray[np.float64]
 
 
 class ReferenceWorld:
@@ -102,9 +114,8 @@ class ReferenceWorld:
             supersample: Samples along each side of a pixel, 1 to 8.
             detail: ``auto`` (coarse meshes where they are small), ``full`` or ``coarse``.
             threads: At most so many; None is all cores, or 1 in a child process.
-            faults: Planted faults: ``forget`` (probability in [0, 1] that an instance which was
-                out of view for 16 frames comes back as something else) and ``frozen`` (1: frame 0
-                is repeated whatever is asked).
+            faults: Planted faults by name, each with its dose in [0, 1]; see
+                ``worldenv.faults.FAULTS``.
             truth: Which of ``pose``, ``depth``, ``ids`` and ``state`` chunks carry.
             family: Scene family when a start names none.
             cache: Whether built light is kept in the user's cache folder.
@@ -131,7 +142,7 @@ class ReferenceWorld:
         if threads is not None:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
-        self._faults = check_faults(faults, ("forget", "frozen"))
+        self._faults = check_faults(faults, _KNOWN)
         if isinstance(truth, str) or not isinstance(truth, Collection):
             raise Unsupported(f"truth must be a collection of names, got {truth!r}")
         for key in truth:
@@ -218,9 +229,19 @@ class ReferenceWorld:
             fov = (self._fov, vertical_fov(self._fov, self._size))
             history = History(int(seed), self._policy, self._budget, fov)
             history = history.after(0, np.asarray(view.pose), seen_in(drawn.ids))
-        state = self._state(lit.scene, 0.0)
+        visible = _shows(lit.scene, drawn)
+        state = self._state(lit.scene, 0.0, visible)
         self._episode = _Episode(
-            name, np.asarray(view.pose), 0, lit, memory, history, (drawn, state)
+            name,
+            np.asarray(view.pose),
+            0,
+            lit,
+            memory,
+            history,
+            (drawn, state),
+            start_clock(int(seed), self._faults, lit.scene, self._fps, visible),
+            start_motion(int(seed), self._faults, float(view.pose[1, 3])),
+            np.eye(4),
         )
         return self._chunk(np.eye(4)[None], np.eye(4)[None], [drawn], [state])
 
@@ -235,14 +256,14 @@ class ReferenceWorld:
         if prompt is not None:
             raise Unsupported("Reference takes no prompts; leave prompt out")
         asked = _poses(poses)
-        drawn, states = [], []
+        drawn, states, realised = [], [], []
         for pose in asked:
             episode, picture, state = self._next(episode, pose)
             drawn.append(picture)
             states.append(state)
+            realised.append(episode.pose)
         self._episode = episode
-        realised = np.tile(np.eye(4), (len(asked), 1, 1)) if self._frozen else asked
-        return self._chunk(asked, realised, drawn, states)
+        return self._chunk(asked, np.stack(realised), drawn, states)
 
     def close(self) -> None:
         """Free scene and buffers; may be called twice."""
@@ -308,21 +329,51 @@ class ReferenceWorld:
         frame = episode.frame + 1
         if self._frozen:
             return replace(episode, frame=frame), *episode.first
-        time = frame / self._fps
+        motion = episode.motion
+        if motion is not None:
+            motion, pose = motion.moved(pose)
         camera = episode.view @ pose
-        drawn = self._draw(camera, time)
+        clock = self._broken(episode, episode.clock.advanced())
+        drawn = self._draw(camera, clock.time)
+        clock, drawn = self._looked_at(clock, drawn, camera)
         memory, history = episode.memory, episode.history
         if memory is not None:
-            drawn, memory = self._forget(episode.name, memory, drawn, camera, frame)
+            drawn, memory = self._forget(episode.name, memory, drawn, camera, frame, clock.time)
         if history is not None:
-            drawn, history = self._look_back(episode.name, history, drawn, camera, frame)
+            drawn, history = self._look_back(
+                episode.name, history, drawn, camera, frame, clock.time
+            )
         lit = self._shown.lit
-        state = self._state(lit.scene, time)
-        return (
-            replace(episode, frame=frame, lit=lit, memory=memory, history=history),
-            drawn,
-            state,
+        state = self._state(lit.scene, clock.time, _shows(lit.scene, drawn))
+        episode = replace(
+            episode,
+            frame=frame,
+            lit=lit,
+            memory=memory,
+            history=history,
+            clock=clock,
+            motion=motion,
+            pose=pose,
         )
+        return episode, drawn, state
+
+    def _broken(self, episode: _Episode, clock: Clock) -> Clock:
+        """Make another thing of what changes when it has been left, before it is seen again."""
+        if clock.left and not episode.clock.left:
+            dose = self._faults.get("event_break", 0.0)
+            scene, changed = broken(self._shown.scene, dose, clock.seed)
+            if changed:
+                self._shown.swap(scene, changed)
+        return clock
+
+    def _looked_at(
+        self, clock: Clock, drawn: Drawn, camera: NDArray[np.float64]
+    ) -> tuple[Clock, Drawn]:
+        """Tell the clock what a frame shows; draw it anew where its time has gone back."""
+        seen = clock.looked_at(_shows(self._shown.scene, drawn))
+        if seen.elapsed != clock.elapsed:
+            drawn = self._shown.draw(camera, seen.time)
+        return seen, drawn
 
     def _forget(
         self,
@@ -331,6 +382,7 @@ class ReferenceWorld:
         drawn: Drawn,
         camera: NDArray[np.float64],
         frame: int,
+        time: float,
     ) -> tuple[Drawn, Memory]:
         """Re-imagine what has come back into view, before the frame is shown."""
         came_back: list[int] = []
@@ -347,7 +399,7 @@ class ReferenceWorld:
                     changed.append(i)
             return scene, changed
 
-        drawn = self._redraw(drawn, camera, frame, replaced)
+        drawn = self._redraw(drawn, camera, time, replaced)
         return drawn, memory.after(frame, drawn.ids, came_back)
 
     def _look_back(
@@ -357,6 +409,7 @@ class ReferenceWorld:
         drawn: Drawn,
         camera: NDArray[np.float64],
         frame: int,
+        time: float,
     ) -> tuple[Drawn, History]:
         """Show what comes into view as the accessible past has it, or imagine it anew."""
         assert self._built is not None
@@ -383,7 +436,7 @@ class ReferenceWorld:
                 changed.append(i)
             return scene, changed
 
-        drawn = self._redraw(drawn, camera, frame, replaced)
+        drawn = self._redraw(drawn, camera, time, replaced)
         return drawn, history.after(frame, camera, seen_in(drawn.ids))
 
     @property
@@ -395,7 +448,7 @@ class ReferenceWorld:
         self,
         drawn: Drawn,
         camera: NDArray[np.float64],
-        frame: int,
+        time: float,
         replaced: Callable[[Scene, NDArray[np.uint16]], tuple[Scene, list[int]]],
     ) -> Drawn:
         """Draw a frame until nothing in view is replaced any more.
@@ -403,7 +456,7 @@ class ReferenceWorld:
         Args:
             drawn: The frame as the scene stands.
             camera: Its camera pose, shape (4, 4).
-            frame: Its index.
+            time: Of the scene's event, in seconds.
             replaced: Takes the scene and an id image; returns the scene with other instances, and
                 which ids changed.
         """
@@ -413,15 +466,24 @@ class ReferenceWorld:
                 return drawn
             self._shown.swap(scene, changed)
             # What has changed may uncover something else that had been away.
-            drawn = self._shown.draw(camera, frame / self._fps)
+            drawn = self._shown.draw(camera, time)
 
-    def _state(self, scene: Scene, time: float) -> dict[str, Any]:
-        """Return the state of a moment; moments of equal state share one dict."""
+    def _state(self, scene: Scene, time: float, visible: bool) -> dict[str, Any]:
+        """Return the state of a moment; moments of equal state share one dict.
+
+        Args:
+            scene: As it is shown.
+            time: Of its event, in seconds.
+            visible: Whether the frame shows what the event changes.
+        """
         event = scene.event
-        progress = None if event is None else float(event.progress(time))
+        shown: dict[str, Any] | None = None
+        if event is not None:
+            progress = float(event.progress(time))
+            shown = {"name": event.name, "progress": progress, "in_view": visible}
         if self._states is not None and self._states[0] is scene:
             old = self._states[1]
-            if event is None or old["event"]["progress"] == progress:
+            if event is None or old["event"] == shown:
                 return old
             instances = dict(old["instances"])
             moving = scene.instance(event.instance)
@@ -442,10 +504,7 @@ class ReferenceWorld:
                 }
                 for i in scene.instances
             }
-        state: dict[str, Any] = {
-            "instances": instances,
-            "event": None if event is None else {"name": event.name, "progress": progress},
-        }
+        state: dict[str, Any] = {"instances": instances, "event": shown}
         self._states = (scene, state)
         return state
 
@@ -466,6 +525,11 @@ class ReferenceWorld:
         if "state" in self._truth:
             truth["state"] = tuple(states)
         return Chunk(np.stack([d.frame for d in drawn]), asked.copy(), truth or None)
+
+
+def _shows(scene: Scene, drawn: Drawn) -> bool:
+    """Return whether a frame shows what the scene's event changes."""
+    return scene.event is not None and bool((drawn.ids == scene.event.instance).any())
 
 
 def _size(size: Any) -> tuple[int, int]:
