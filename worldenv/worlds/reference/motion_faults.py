@@ -53,7 +53,7 @@ def level_of(pose: NDArray[np.float64]) -> Row:
     level = walk(np.zeros((1, 3)), angles[:1], angles[1:])[0, :3, :3]
     rolled = level.T @ pose[:3, :3]
     roll = np.degrees(np.arctan2(rolled[1, 0], rolled[0, 0]))
-    return np.array([*pose[:3, 3], *angles, roll])
+    return np.array([*pose[:3, 3], *angles, roll], np.float64)
 
 
 def pose_of(row: Row) -> NDArray[np.float64]:
@@ -71,7 +71,7 @@ def pace_of(faults: Mapping[str, float]) -> float:
 
 @dataclass(frozen=True)
 class Track:
-    """Rows from some frame on, as an immutable value: one more costs little, however many there are.
+    """Rows from some frame on, as an immutable value to which one more costs little.
 
     Attributes:
         first: Index of the first row that is kept.
