@@ -61,7 +61,7 @@ def pose_of(row: Row) -> NDArray[np.float64]:
     pose = walk(row[None, :3], row[3:4], row[4:5])[0]
     if row[5]:
         pose[:3, :3] = pose[:3, :3] @ rotations(np.array([[0.0, 0.0, row[5]]]))[0]
-    return pose
+    return np.asarray(pose)
 
 
 def pace_of(faults: Mapping[str, float]) -> float:
