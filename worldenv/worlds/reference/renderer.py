@@ -87,6 +87,9 @@ class Renderer:
         self._finest = 1 << (max(size) * supersample).bit_length() if small else 1 << (LEVELS - 1)
         self._pool = Pool(self._finest)
         self._resolved: dict[tuple[int, int, bool], tuple[Any, ...]] = {}
+        self._densities: dict[
+            tuple[int, int], tuple[Part, NDArray[np.int64], NDArray[np.float32]]
+        ] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
@@ -158,7 +161,7 @@ class Renderer:
                     ):
                         column.append(dark)
                 material = part.face_material
-                table = _materials(mesh, self._pool.number, self._exposure)
+                table = _materials(mesh, self._pool.number, self._exposure, lit.gain)
                 texture = table[0][material]
                 layout = part.chart_layout.copy()
                 layout[:, 0] += texel
@@ -169,7 +172,7 @@ class Renderer:
                 columns["texture"].append(texture)
                 columns["tint"].append(table[1][material])
                 columns["glows"].append(table[2][material])
-                columns["density"].append(_density(part, pool.side[texture]))
+                columns["density"].append(self._density_of(part, instance.id, k, pool.side[texture]))
                 columns["chart"].append(
                     np.where(part.face_chart >= 0, part.face_chart + np.int32(chart), np.int32(-1))
                 )
@@ -236,6 +239,16 @@ class Renderer:
         for k, instance in enumerate(instances):
             self._spheres[k] = sphere_of(lit.parts[instance.id][0].local, instance.pose)
 
+    def _density_of(
+        self, part: Part, instance: int, k: int, side: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Return texels of mipmap 0 a metre, shape (m,), kept while the part and its textures are."""
+        old = self._densities.get((instance, k))
+        if old is None or old[0] is not part or not np.array_equal(old[1], side):
+            old = (part, side, _density(part, side))
+            self._densities[instance, k] = old
+        return old[2]
+
     def _light_of(
         self, lit: Lit, instance: int, k: int
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -245,12 +258,12 @@ class Renderer:
         # A scene whose lamps are dimmed is also looked up without them.
         key = (instance, k, lit is self._lit)
         old = self._resolved.get(key)
-        if old is None or old[0] is not direct or old[1] is not around:
-            unit = UNIT / 2 if full.two_sided else UNIT
-            light = np.asarray((direct + around) * unit, dtype=np.float32)
-            old = (direct, around, *_resolve(part, light if k == 0 else lend(full, light, part)))
+        made_of = (direct, around, lit.gain)
+        if old is None or any(a is not b for a, b in zip(old[:3], made_of, strict=True)):
+            light = lit.received(direct, around, UNIT / 2 if full.two_sided else UNIT)
+            old = (*made_of, *_resolve(part, light if k == 0 else lend(full, light, part)))
             self._resolved[key] = old
-        return old[2], old[3]
+        return old[3], old[4]
 
     def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
         """Return the picture from a camera-to-scene pose (4, 4) at a time in seconds.
@@ -420,7 +433,7 @@ def _resolve(
 
 
 def _materials(
-    mesh: Mesh, pooled: dict[str, int], factor: float
+    mesh: Mesh, pooled: dict[str, int], factor: float, gain: NDArray[np.float32] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
     texture = np.array([pooled[m.texture] for m in mesh.materials], np.int32)
     tint = np.array(
@@ -430,6 +443,9 @@ def _materials(
         ],
         np.float32,
     )
+    if gain is not None:
+        # Lamps, screens and the sky shine like the light that falls on everything else.
+        tint[[m.emission > 0 for m in mesh.materials]] *= gain[0]
     return texture, tint, np.array([m.emission > 0 for m in mesh.materials], np.uint8)
 
 
