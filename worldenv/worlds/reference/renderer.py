@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,13 @@ from worldenv.worlds.reference.changing import (
     sphere_of,
 )
 from worldenv.worlds.reference.coarse import lend
+from worldenv.worlds.reference.costumes import Costumes, Rows
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place, smooth_normals, turned
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
 from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
+from worldenv.worlds.reference.wander import Guise
 
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
@@ -55,6 +58,7 @@ class _Level(NamedTuple):
     part: Part
     first_vertex: int
     first_face: int
+    first_chart: int
 
 
 class Renderer:
@@ -95,6 +99,7 @@ class Renderer:
         self._inverse = np.zeros(shape, np.float32)
         self._record = np.zeros(shape, np.int32)
         self._probes: dict[tuple[int, bytes], tuple[NDArray[np.float32], ...]] = {}
+        self._guise: Callable[[Instance], Guise | None] | None = None
         self._assemble()
 
     @property
@@ -120,6 +125,16 @@ class Renderer:
         self._exposure = lit.scene.exposure * exposure(lit.scene)
         self._probes.clear()
         self._assemble()
+
+    def wear(self, guise: Callable[[Instance], Guise | None] | None) -> None:
+        """Draw instances otherwise than they are in the scene from now on.
+
+        Args:
+            guise: Instance -> how it is drawn, None as it is; never asked about what moves. None
+                draws all as they are.
+        """
+        self._guise = guise
+        self._chosen = False
 
     def _assemble(self) -> None:
         """Lay all parts end to end in the arrays that the kernels read."""
@@ -153,7 +168,7 @@ class Renderer:
             for k, part in enumerate(lit.parts[instance.id]):
                 mesh = meshes[k]
                 assert mesh is not None
-                levels.append(_Level(part, vertex, face))
+                levels.append(_Level(part, vertex, face, chart))
                 light, light_map = self._light_of(lit, instance.id, k)
                 if lit.unlit is not None:
                     for column, dark in zip(
@@ -172,7 +187,9 @@ class Renderer:
                 columns["texture"].append(texture)
                 columns["tint"].append(table[1][material])
                 columns["glows"].append(table[2][material])
-                columns["density"].append(self._density_of(part, instance.id, k, pool.side[texture]))
+                columns["density"].append(
+                    self._density_of(part, instance.id, k, pool.side[texture])
+                )
                 columns["chart"].append(
                     np.where(part.face_chart >= 0, part.face_chart + np.int32(chart), np.int32(-1))
                 )
@@ -238,6 +255,20 @@ class Renderer:
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
             self._spheres[k] = sphere_of(lit.parts[instance.id][0].local, instance.pose)
+        rows = {
+            i: tuple(
+                Rows(
+                    x.part,
+                    slice(x.first_vertex, x.first_vertex + len(x.part.vertices)),
+                    slice(x.first_face, x.first_face + len(x.part.faces)),
+                    slice(x.first_chart, x.first_chart + len(x.part.chart_layout)),
+                )
+                for x in levels
+            )
+            for i, levels in self._levels.items()
+        }
+        self._costumes = Costumes(self._geometry, rows, instances, self._spheres)
+        self._chosen = self._guise is None
 
     def _density_of(
         self, part: Part, instance: int, k: int, side: NDArray[np.int64]
@@ -296,7 +327,14 @@ class Renderer:
             shade_id,
             background,
         )
-        visible = self._visible(camera, float(K[0, 0]))
+        if not self._chosen:
+            self._costumes.choose(self._guise)
+            self._chosen = True
+        visible, order, coarse = self._visible(camera, float(K[0, 0]))
+        last = [len(self._levels[i.id]) - 1 for i in self.scene.instances]
+        self._costumes.put_on(
+            (int(k), last[k] if small else 0) for k, small in zip(order, coarse, strict=True)
+        )
         raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads, rgb)
         return Drawn(picture.frame, picture.depth, picture.ids)
 
@@ -375,8 +413,13 @@ class Renderer:
             return np.zeros((0, 4), np.float32), np.zeros(0, np.uint16)
         return np.concatenate(shades).astype(np.float32), np.array(owners, np.uint16)
 
-    def _visible(self, camera: raster.Camera, focal: float) -> NDArray[np.int64]:
-        """Return the rows of the instances in the frustum, nearest first."""
+    def _visible(
+        self, camera: raster.Camera, focal: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.bool_]]:
+        """Return what ``raster.draw`` takes of the instances in the frustum, nearest first.
+
+        Also which instances they are, by their order in the scene, and which are drawn coarse.
+        """
         width, height = self.size
         spheres = self._spheres
         centre = (spheres[:, :3] - camera.centre) @ camera.turn.T
@@ -398,7 +441,7 @@ class Renderer:
         near = z[order] - radius[order] <= raster.NEAR
         records = table[:, 1] * (1 + near)
         table[:, 4] = np.cumsum(records) - records
-        return table
+        return table, order, coarse
 
 
 def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
