@@ -25,6 +25,7 @@ OPTIONS = (
     "detail",
     "threads",
     "faults",
+    "absence",
     "truth",
     "family",
     "cache",

@@ -77,7 +77,7 @@ def swapped(
 
 def _size(mesh: Mesh) -> Array:
     low, high = bounds(mesh)
-    return np.maximum(high - low, 0.02)
+    return np.asarray(np.maximum(high - low, 0.02))
 
 
 def _either(rng: np.random.Generator, low: float, high: float) -> float:

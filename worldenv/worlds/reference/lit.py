@@ -250,7 +250,7 @@ def _same_shape(a: Instance, b: Instance) -> bool:
         and np.array_equal(a.pose, b.pose)
         and np.array_equal(p.vertices, q.vertices)
         and np.array_equal(p.faces, q.faces)
-        and np.array_equal(*glows)
+        and np.array_equal(glows[0], glows[1])
     )
 
 

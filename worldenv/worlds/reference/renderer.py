@@ -273,7 +273,7 @@ class Renderer:
     def _density_of(
         self, part: Part, instance: int, k: int, side: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Return texels of mipmap 0 a metre, shape (m,), kept while the part and its textures are."""
+        """Return texels of mipmap 0 a metre (m,), kept while part and textures stay."""
         old = self._densities.get((instance, k))
         if old is None or old[0] is not part or not np.array_equal(old[1], side):
             old = (part, side, _density(part, side))

@@ -228,5 +228,5 @@ def _limits(scene: Scene) -> Array:
         )
     elif "walkable" in scene.tags:
         walk = np.array(scene.tags["walkable"].split(","), np.float64).reshape(2, 2)
-        limits[:, [0, 2]] = walk + [[-1.5, -1.5], [1.5, 1.5]]
+        limits[:, [0, 2]] = walk + np.array([[-1.5], [1.5]])
     return limits
