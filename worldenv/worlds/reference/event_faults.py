@@ -35,7 +35,8 @@ class Clock:
         elapsed: Frames of the event so far.
         frame: Index of the newest frame.
         seen: Frame in which what changes was last in view, None before it has been.
-        left: Whether it has been out of view for ``ABSENCE`` frames.
+        left: Whether it has been out of view for so long that faults set in.
+        absence: After how many frames out of view they do.
     """
 
     seed: int
@@ -47,6 +48,7 @@ class Clock:
     frame: int = 0
     seen: int | None = None
     left: bool = False
+    absence: int = ABSENCE
 
     @property
     def time(self) -> float:
@@ -60,7 +62,7 @@ class Clock:
 
     def advanced(self) -> Clock:
         """Return the clock one frame on, before that frame is drawn."""
-        left = self.left or self._absence >= ABSENCE
+        left = self.left or self._away >= self.absence
         pace, elapsed = self.pace, self.elapsed
         if not self.in_view:
             pace *= 1 - self.faults.get("event_freeze", 0.0)
@@ -79,18 +81,23 @@ class Clock:
         if not visible:
             return self
         again = self.faults.get("event_restart", 0.0)
-        if again > 0 and self.seen is not None and self.frame - self.seen - 1 >= ABSENCE:
+        if again > 0 and self.seen is not None and self.frame - self.seen - 1 >= self.absence:
             back = min(self.elapsed, self.whole) * (1 - again)
             return replace(self, elapsed=back, seen=self.frame)
         return replace(self, seen=self.frame)
 
     @property
-    def _absence(self) -> int:
+    def _away(self) -> int:
         return 0 if self.seen is None else self.frame - self.seen
 
 
 def start_clock(
-    seed: int, faults: Mapping[str, float], scene: Scene, fps: float, visible: bool
+    seed: int,
+    faults: Mapping[str, float],
+    scene: Scene,
+    fps: float,
+    visible: bool,
+    absence: int = ABSENCE,
 ) -> Clock:
     """Return the clock at frame 0.
 
@@ -100,13 +107,14 @@ def start_clock(
         scene: With or without an event.
         fps: Frames a second.
         visible: Whether frame 0 shows what changes.
+        absence: Frames out of view after which faults set in.
     """
     pace = pace_of(faults)
     absent = faults.get("event_absent", 0.0)
     if absent > 0 and float(np.random.default_rng([seed, _ABSENT]).random()) < absent:
         pace = 0.0
     whole = np.inf if scene.event is None else scene.event.duration * fps
-    return Clock(seed, dict(faults), fps, whole, pace, seen=0 if visible else None)
+    return Clock(seed, dict(faults), fps, whole, pace, seen=0 if visible else None, absence=absence)
 
 
 def broken(scene: Scene, dose: float, seed: int) -> tuple[Scene, list[int]]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.context import POLICIES, check_policy, read_budget, vertical_fov
-from worldenv.faults import FAULTS, check_faults
+from worldenv.faults import STATE_FAULTS, check_faults
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -20,6 +20,7 @@ from worldenv.world import (
     WorldSpec,
 )
 from worldenv.worlds.reference.compile import cores, default_threads
+from worldenv.worlds.reference.content_faults import CONTENT, Content, Look, begin
 from worldenv.worlds.reference.event_faults import Clock, broken, start_clock
 from worldenv.worlds.reference.families import (
     FAMILIES,
@@ -29,9 +30,9 @@ from worldenv.worlds.reference.families import (
     reimagine,
     scene_of,
 )
-from worldenv.worlds.reference.faults import Memory, seen_in
+from worldenv.worlds.reference.faults import ABSENCE, seen_in
 from worldenv.worlds.reference.history import History
-from worldenv.worlds.reference.lit import Lit
+from worldenv.worlds.reference.lit import Lit, relight
 from worldenv.worlds.reference.motion_faults import Motion, start_motion
 from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
 from worldenv.worlds.reference.scene import Scene
@@ -39,10 +40,6 @@ from worldenv.worlds.reference.scene import Scene
 __all__ = ["TRUTH", "ReferenceWorld"]
 
 TRUTH = ("pose", "depth", "ids", "state")
-_KNOWN = (
-    "forget",
-    *(name for name, fault in FAULTS.items() if fault.group in ("event", "camera", "time")),
-)
 _TURNS = (Primitive.YAW_LEFT, Primitive.YAW_RIGHT, Primitive.PITCH_UP, Primitive.PITCH_DOWN)
 
 
@@ -55,7 +52,7 @@ class _Episode:
         view: Camera to scene at frame 0, shape (4, 4).
         frame: Index of the newest frame.
         lit: The scene as it is shown.
-        memory: What the forget fault keeps, None without it.
+        content: What content faults have done, None without them.
         history: What a context policy looks back at, None for ``full``.
         first: Frame 0 and its state, for the frozen fault.
         clock: When the event is.
@@ -67,7 +64,7 @@ class _Episode:
     view: NDArray[np.float64]
     frame: int
     lit: Lit
-    memory: Memory | None
+    content: Content | None
     history: History | None
     first: tuple[Drawn, dict[str, Any]]
     clock: Clock
@@ -97,6 +94,7 @@ class ReferenceWorld:
         detail: str = "auto",
         threads: int | None = None,
         faults: Mapping[str, float] | None = None,
+        absence: int = ABSENCE,
         truth: Collection[str] = TRUTH,
         family: str = "interior",
         cache: bool = True,
@@ -114,8 +112,9 @@ class ReferenceWorld:
             supersample: Samples along each side of a pixel, 1 to 8.
             detail: ``auto`` (coarse meshes where they are small), ``full`` or ``coarse``.
             threads: At most so many; None is all cores, or 1 in a child process.
-            faults: Planted faults by name, each with its dose in [0, 1]; see
-                ``worldenv.faults.FAULTS``.
+            faults: Planted faults, name -> dose in [0, 1]; see ``worldenv.faults``.
+            absence: Frames out of view after which content and event faults set in; scripts that
+                turn faster than a degree a frame need fewer than the usual 16.
             truth: Which of ``pose``, ``depth``, ``ids`` and ``state`` chunks carry.
             family: Scene family when a start names none.
             cache: Whether built light is kept in the user's cache folder.
@@ -142,7 +141,9 @@ class ReferenceWorld:
         if threads is not None:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
-        self._faults = check_faults(faults, _KNOWN)
+        self._faults = check_faults(faults, STATE_FAULTS)
+        _whole("absence", absence, 1, 1 << 20)
+        self._absence = absence
         if isinstance(truth, str) or not isinstance(truth, Collection):
             raise Unsupported(f"truth must be a collection of names, got {truth!r}")
         for key in truth:
@@ -151,9 +152,10 @@ class ReferenceWorld:
         self._family = _choice("family", family, tuple(FAMILIES))
         self._cache = bool(cache)
         self._policy, self._budget = check_policy(context), read_budget(budget)
-        if self._policy != "full" and self._faults.get("forget", 0.0) > 0:
+        content = [k for k in CONTENT if self._faults.get(k, 0.0) > 0]
+        if self._policy != "full" and content:
             raise Unsupported(
-                f"context={context!r} and the fault 'forget' both decide what is re-imagined; "
+                f"context={context!r} and the fault {content[0]!r} both decide what comes back; "
                 "give one of the two"
             )
         K = intrinsics(self._size, self._fov)
@@ -194,7 +196,9 @@ class ReferenceWorld:
         Raises:
             GenerationFailed: before the first reset.
         """
-        return self._running().lit.scene
+        episode = self._running()
+        scene, content = episode.lit.scene, episode.content
+        return scene if content is None else content.shown(scene, episode.frame)
 
     def reset(self, start: Start, *, seed: int, plan: CameraPath | None = None) -> Chunk:
         """Begin in the scene that the start names and return frame 0.
@@ -219,11 +223,11 @@ class ReferenceWorld:
         scene = scene_of(name)
         view = find_view(scene, view_name)
         lit = self._prepare(name, scene)
-        dose = self._faults.get("forget", 0.0)
-        memory = Memory(int(seed), dose, {}, {}) if dose > 0 else None
+        content = begin(name, lit.scene, self._faults, int(seed), self._absence)
+        self._wear(content, 0)
         drawn = self._draw(np.asarray(view.pose, np.float64), 0.0)
-        if memory is not None:
-            memory = memory.after(0, drawn.ids, [])
+        if content is not None:
+            content = content.after(0, drawn.ids)
         history = None
         if self._policy != "full":
             fov = (self._fov, vertical_fov(self._fov, self._size))
@@ -231,15 +235,16 @@ class ReferenceWorld:
             history = history.after(0, np.asarray(view.pose), seen_in(drawn.ids))
         visible = _shows(lit.scene, drawn)
         state = self._state(lit.scene, 0.0, visible)
+        clock = start_clock(int(seed), self._faults, lit.scene, self._fps, visible, self._absence)
         self._episode = _Episode(
             name,
             np.asarray(view.pose),
             0,
             lit,
-            memory,
+            content,
             history,
             (drawn, state),
-            start_clock(int(seed), self._faults, lit.scene, self._fps, visible),
+            clock,
             start_motion(int(seed), self._faults, float(view.pose[1, 3])),
             np.eye(4),
         )
@@ -334,22 +339,24 @@ class ReferenceWorld:
             motion, pose = motion.moved(pose)
         camera = episode.view @ pose
         clock = self._broken(episode, episode.clock.advanced())
+        content, history = episode.content, episode.history
+        self._wear(content, frame)
         drawn = self._draw(camera, clock.time)
         clock, drawn = self._looked_at(clock, drawn, camera)
-        memory, history = episode.memory, episode.history
-        if memory is not None:
-            drawn, memory = self._forget(episode.name, memory, drawn, camera, frame, clock.time)
+        if content is not None:
+            drawn, content = self._come_back(content, drawn, camera, frame, clock.time)
         if history is not None:
             drawn, history = self._look_back(
                 episode.name, history, drawn, camera, frame, clock.time
             )
         lit = self._shown.lit
-        state = self._state(lit.scene, clock.time, _shows(lit.scene, drawn))
+        shown = lit.scene if content is None else content.shown(lit.scene, frame)
+        state = self._state(shown, clock.time, _shows(lit.scene, drawn))
         episode = replace(
             episode,
             frame=frame,
             lit=lit,
-            memory=memory,
+            content=content,
             history=history,
             clock=clock,
             motion=motion,
@@ -375,32 +382,26 @@ class ReferenceWorld:
             drawn = self._shown.draw(camera, seen.time)
         return seen, drawn
 
-    def _forget(
-        self,
-        name: SceneName,
-        memory: Memory,
-        drawn: Drawn,
-        camera: NDArray[np.float64],
-        frame: int,
-        time: float,
-    ) -> tuple[Drawn, Memory]:
-        """Re-imagine what has come back into view, before the frame is shown."""
-        came_back: list[int] = []
+    def _wear(self, content: Content | None, frame: int) -> None:
+        """Have the renderer draw things as they have drifted by a frame."""
+        wander = None if content is None else content.wander
+        self._shown.wear(None if wander is None else lambda i: wander.guise(i, frame))
 
-        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
-            new = [i for i in memory.returned(frame, ids) if i not in came_back]
-            came_back.extend(new)
-            changed = []
-            for i in new:
-                instance = scene.instance(i)
-                seed = None if instance.moves else memory.forgets(i)
-                if seed is not None:
-                    scene = scene.with_instance(*reimagine(name, scene, instance, seed))
-                    changed.append(i)
-            return scene, changed
+    def _come_back(
+        self, content: Content, drawn: Drawn, camera: NDArray[np.float64], frame: int, time: float
+    ) -> tuple[Drawn, Content]:
+        """Do what content faults do to what has come back into view, before the frame is shown."""
+        wide = np.tan(np.radians(self._fov) / 2)
+        half = float(np.arctan(wide * np.hypot(1.0, self._size[1] / self._size[0])))
+
+        def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
+            nonlocal content
+            look = Look(frame, ids, camera, half)
+            after, content = content.come_back(lit, look, self._shown.threads)
+            return after
 
         drawn = self._redraw(drawn, camera, time, replaced)
-        return drawn, memory.after(frame, drawn.ids, came_back)
+        return drawn, content.after(frame, drawn.ids)
 
     def _look_back(
         self,
@@ -416,9 +417,9 @@ class ReferenceWorld:
         built = self._built[1].scene
         decided: set[int] = set()
 
-        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
+        def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
             nonlocal history
-            changed = []
+            scene, changed = lit.scene, []
             for i in seen_in(ids):
                 if i in decided or history.in_view_before(i):
                     continue
@@ -434,7 +435,7 @@ class ReferenceWorld:
                     scene = scene.with_instance(*reimagine(name, scene, instance, seed))
                 history = history.with_version(i, version)
                 changed.append(i)
-            return scene, changed
+            return relight(lit, scene, changed, self._shown.threads) if changed else None
 
         drawn = self._redraw(drawn, camera, time, replaced)
         return drawn, history.after(frame, camera, seen_in(drawn.ids))
@@ -449,7 +450,7 @@ class ReferenceWorld:
         drawn: Drawn,
         camera: NDArray[np.float64],
         time: float,
-        replaced: Callable[[Scene, NDArray[np.uint16]], tuple[Scene, list[int]]],
+        replaced: Callable[[Lit, NDArray[np.uint16]], Lit | None],
     ) -> Drawn:
         """Draw a frame until nothing in view is replaced any more.
 
@@ -457,14 +458,14 @@ class ReferenceWorld:
             drawn: The frame as the scene stands.
             camera: Its camera pose, shape (4, 4).
             time: Of the scene's event, in seconds.
-            replaced: Takes the scene and an id image; returns the scene with other instances, and
-                which ids changed.
+            replaced: Takes the lit scene and an id image; returns the scene with other instances,
+                None where it stays.
         """
         while True:
-            scene, changed = replaced(self._shown.scene, drawn.ids)
-            if not changed:
+            lit = replaced(self._shown.lit, drawn.ids)
+            if lit is None:
                 return drawn
-            self._shown.swap(scene, changed)
+            self._shown.show(lit)
             # What has changed may uncover something else that had been away.
             drawn = self._shown.draw(camera, time)
 
