@@ -20,6 +20,8 @@ from rich.progress import (
 )
 from rich.table import Table as RichTable
 
+from worldenv.controls import CONTROLS
+
 if TYPE_CHECKING:
     from worldenv.bench import Estimate
     from worldenv.calibration import Calibration
@@ -73,7 +75,7 @@ def print_summary(table: Table) -> None:
 
     rich = RichTable(title=table.title, title_justify="left", title_style="bold")
     rich.add_column("metric")
-    for column in ("mean", "95 %", "n", "perfect", "amnesiac", "frozen"):
+    for column in ("mean", "95 %", "n", *CONTROLS):
         rich.add_column(column, justify="right", no_wrap=True)
     rich.add_column("measured by")
     section = ""
@@ -83,7 +85,7 @@ def print_summary(table: Table) -> None:
             section = cell["benchmark"]
             rich.add_section()
             rich.add_row(f"[bold]{escape(section)}[/]")
-        shown = [format_value(cell[k]) for k in ("mean", "perfect", "amnesiac", "frozen")]
+        shown = [format_value(cell["mean"]), *(_short(cell[k]) for k in CONTROLS)]
         interval = "" if cell["low"] is None else f"{cell['low']:.3f} .. {cell['high']:.3f}"
         count = str(cell["n"]) if cell["coverage"] == 1 else f"{cell['n']} ({cell['coverage']:.0%})"
         name = f"{cell['metric']} {cell['variant']}".strip()
@@ -91,6 +93,10 @@ def print_summary(table: Table) -> None:
     console.print(rich)
     for note in table.notes:
         console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
+
+
+def _short(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
 
 
 def print_table(table: Table) -> None:

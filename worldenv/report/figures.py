@@ -6,14 +6,22 @@ from pathlib import Path
 from typing import Any
 
 from worldenv import store
+from worldenv.controls import CONTROLS
 from worldenv.report.glossary import entry
 from worldenv.report.page import decay_series
-from worldenv.report.summary import FLOORS, summarise
+from worldenv.report.summary import summarise
 from worldenv.run_folder import read_run
 from worldenv.schedule import is_perfect_run
 from worldenv.world import Unsupported
 
-_MARKS = {"perfect": ("|", "#059669"), "amnesiac": ("x", "#dc2626"), "frozen": ("s", "#6b7280")}
+_MARKS = {
+    "perfect": ("|", "#059669"),
+    "codec": ("_", "#059669"),
+    "amnesiac": ("x", "#dc2626"),
+    "frozen": ("s", "#6b7280"),
+    "slow": ("^", "#7c3aed"),
+    "drift": ("D", "#d97706"),
+}
 
 
 def write_figures(run: Path, folder: Path) -> list[Path]:
@@ -53,7 +61,7 @@ def _summary(cells: list[dict[str, Any]]) -> Any:
     figure = Figure(figsize=(7, 0.28 * len(cells) + 1))
     axes = figure.add_subplot()
     for y, cell in enumerate(reversed(cells)):
-        for name in ("perfect", *FLOORS):
+        for name in CONTROLS:
             if cell[name] is not None:
                 marker, colour = _MARKS[name]
                 axes.plot(cell[name], y, marker, color=colour, ms=7, mfc="none", label=name)

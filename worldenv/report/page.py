@@ -12,12 +12,13 @@ import numpy as np
 
 from worldenv import __version__, store
 from worldenv.case import BENCHMARKS
+from worldenv.controls import CONTROLS
 from worldenv.evaluators import mbench, r2m, worldmembench
 from worldenv.evaluators.stats import Table
 from worldenv.report.episodes import render_episodes
 from worldenv.report.glossary import GLOSSARY, STATUS_MEANING, VARIANTS, entry
 from worldenv.report.html import document, render_table
-from worldenv.report.summary import summarise
+from worldenv.report.summary import summarise, told
 from worldenv.report.svg import PALETTE, Mark, line_plot, range_plot
 from worldenv.run_folder import read_run
 from worldenv.schedule import is_perfect_run
@@ -70,13 +71,14 @@ def build_page(run: Path, found: Sequence[tuple[str, EpisodeRecord]], rows: Sequ
         _stand_in(found),
         _failures(found),
         "<h2 id='summary'>Summary</h2>",
-        "<p class='lead'>A line a metric: the mean over episodes, with what a perfect, an amnesiac "
-        "and a frozen world score on the control items. A number means little outside that "
-        "range. A frozen video never leaves, so it scores 1 on every static metric of "
-        "WorldMemBench and MBench; its rotation error of 1, its empty qualified tables and its "
-        "memory gain of 0 give it away.</p>",
+        "<p class='lead'>A line a metric: the mean over episodes, with what the controls score on "
+        "their items. A number means little outside the range from floor to ceiling. A frozen "
+        "video never leaves, so it scores 1 on every static metric of WorldMemBench and MBench; "
+        "its rotation error of 1, its empty qualified tables and its memory gain of 0 give it "
+        "away.</p>",
+        _controls(rows, perfect),
         _ranges(summary),
-        render_table(summary),
+        render_table(replace(summary, notes=tuple(n for n in summary.notes if not _named(n)))),
     ]
     for benchmark in BENCHMARKS:
         mine = [row for row in own if row.benchmark == benchmark]
@@ -180,23 +182,46 @@ def _ranges(table: Table) -> str:
             parts.append(
                 f"<figure><figcaption>{caption}</figcaption>{range_plot(lines, high=high)}</figure>"
             )
-    legend = (
-        f"<p class='small'><span style='color:{PALETTE[0]}'>&#9679; this world</span> &nbsp; "
-        + " &nbsp; ".join(
-            f"<span style='color:{colour}'>{_GLYPHS[shape]} {name}</span>"
-            for name, shape, colour in _CONTROL_MARKS
-        )
-        + "</p>"
-    )
-    return f"{legend}<div class='plots'>{''.join(parts)}</div>" if parts else ""
+    return f"<div class='plots'>{''.join(parts)}</div>" if parts else ""
 
 
 _CONTROL_MARKS = (
     ("perfect", "bar", "#059669"),
+    ("codec", "open bar", "#059669"),
     ("amnesiac", "cross", "#dc2626"),
     ("frozen", "square", "#6b7280"),
+    ("slow", "triangle", "#7c3aed"),
+    ("drift", "diamond", "#d97706"),
 )
-_GLYPHS = {"bar": "&#9614;", "cross": "&#10005;", "square": "&#9633;"}
+_GLYPHS = {
+    "bar": "&#9614;",
+    "open bar": "&#9647;",
+    "cross": "&#10005;",
+    "square": "&#9633;",
+    "triangle": "&#9651;",
+    "diamond": "&#9671;",
+}
+
+
+def _named(note: str) -> bool:
+    """Return whether a note of the summary tells of a control, which the page does above it."""
+    return note.partition(" (")[0] in CONTROLS
+
+
+def _controls(rows: Sequence[Row], perfect: bool) -> str:
+    """Return a line a control: its mark in the plots, its role, what it is for."""
+    marks = {name: (_GLYPHS[shape], colour) for name, shape, colour in _CONTROL_MARKS}
+    lines = [
+        f"<tr><td style='color:{PALETTE[0]}'>&#9679; this world</td><td></td><td class=wrap></td>"
+        "</tr>"
+    ]
+    for name, role, text in told(rows, perfect=perfect):
+        glyph, colour = marks[name]
+        lines.append(
+            f"<tr><td style='color:{colour}'>{glyph} {name}</td><td>{role}</td>"
+            f"<td class=wrap>{escape(text)}</td></tr>"
+        )
+    return f"<table class='small'><tbody>{''.join(lines)}</tbody></table>"
 
 
 def _decay(rows: Sequence[Row]) -> str:
@@ -235,7 +260,7 @@ def decay_series(rows: Sequence[Row]) -> dict[str, Series]:
     found: dict[str, Series] = {}
     for metric in sorted({row.metric for row in wanted}):
         mine = [row for row in wanted if row.metric == metric]
-        for control in ("", "perfect", "amnesiac", "frozen"):
+        for control in ("", *CONTROLS):
             for script in sorted({row.script for row in mine}):
                 values = _by_revisit(
                     row for row in mine if row.control == control and row.script == script

@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from worldenv.case import BENCHMARKS
+from worldenv.controls import CONTROLS, PERFECT
 from worldenv.evaluators.r2m import tabled_nmr
 from worldenv.evaluators.stats import Table, backbone_of, grouped
 from worldenv.evaluators.stats import summarise as averaged
 from worldenv.report.glossary import GLOSSARY
 from worldenv.store import Row
 
-FLOORS = ("amnesiac", "frozen")
+BESIDE = tuple(name for name in CONTROLS if name != PERFECT)
+"""Controls beside the ceiling, in the order of their columns."""
 
 _HEADLINE = {
     "worldmembench": ("whole", "core", ""),
@@ -61,24 +63,44 @@ def summarise(rows: Sequence[Row], *, perfect: bool = False) -> Table:
                     named = missing.setdefault("; ".join(list(reasons)[:2]), {})
                     named[f"{benchmark} {metric}"] = None
                     continue
-                ceiling = [row for row in group if row.control == ("" if perfect else "perfect")]
-                floors = [
-                    _mean([row for row in group if row.control == floor], rows)[0]
-                    for floor in FLOORS
+                ceiling = [row for row in group if row.control == ("" if perfect else PERFECT)]
+                beside = [
+                    _mean([row for row in group if row.control == name], rows)[0] for name in BESIDE
                 ]
                 shown = variant if variant in ("whole", "core", "mg", "nmr") else ""
                 if variant == "family":
                     parts = max(row.n_valid for row in own)
                     shown = f"({parts} of {own[0].n_expected})"
-                values = (mean, low, high, n, share, _mean(ceiling, rows)[0], *floors)
+                values = (mean, low, high, n, share, _mean(ceiling, rows)[0], *beside)
                 cells.append((benchmark, metric, shown, *values, backbone_of(own)))
-    columns = "benchmark metric variant mean low high n coverage perfect amnesiac frozen backbone"
+    columns = "benchmark metric variant mean low high n coverage".split()
+    columns += [PERFECT, *BESIDE, "backbone"]
     notes = [
-        "low, high: 95 % bootstrap over script x case. perfect, amnesiac, frozen: controls in "
-        "Reference-v0; read the mean between them.",
+        "low, high: 95 % bootstrap over script x case. Controls in Reference-v0, each on its own "
+        "items; read the mean between ceiling and floor:",
+        *(f"{name} ({role}): {text}" for name, role, text in told(rows, perfect=perfect)),
     ]
     notes += [f"Without a value: {', '.join(m)} ({reason})." for reason, m in missing.items()]
-    return Table("Memory scores", tuple(columns.split()), tuple(cells), tuple(notes))
+    return Table("Memory scores", tuple(columns), tuple(cells), tuple(notes))
+
+
+def told(rows: Sequence[Row], *, perfect: bool) -> list[tuple[str, str, str]]:
+    """Return (name, role, what it is for) of every control; of one not walked it says so.
+
+    Args:
+        rows: Rows of a run.
+        perfect: Whether the world under test is the perfect world itself.
+    """
+    walked = {row.control for row in rows}
+    found = []
+    for name, control in CONTROLS.items():
+        text = control.meaning
+        if perfect and name == PERFECT:
+            text += " Here it is the world under test."
+        elif name not in walked:
+            text += " Not walked in this run."
+        found.append((name, control.role, text))
+    return found
 
 
 def _ordered(benchmark: str, rows: Sequence[Row]) -> list[str]:

@@ -266,6 +266,16 @@ def _mark(mark: Mark, at: Callable[[float], float], y: float) -> str:
             f'<path d="M{x - 4:.1f},{y - 4:.1f} l8,8 m0,-8 l-8,8" stroke="{mark.colour}" '
             'stroke-width="1.8"/>'
         )
+    outlined = {
+        "diamond": f"M{x:.1f},{y - 5.5:.1f} l5.5,5.5 -5.5,5.5 -5.5,-5.5 z",
+        "triangle": f"M{x:.1f},{y - 5:.1f} l5,9 -10,0 z",
+        "open bar": f"M{x - 2.5:.1f},{y - 7:.1f} h5 v14 h-5 z",
+    }
+    if mark.shape in outlined:
+        return drawn + (
+            f'<path d="{outlined[mark.shape]}" fill="none" stroke="{mark.colour}" '
+            'stroke-width="1.6"/>'
+        )
     return drawn + f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{mark.colour}"/>'
 
 
