@@ -43,7 +43,7 @@ from worldenv.worlds.reference.altered import (
 )
 from worldenv.worlds.reference.families import SceneName, reimagine
 from worldenv.worlds.reference.faults import ABSENCE, Memory
-from worldenv.worlds.reference.lit import Lit, relight
+from worldenv.worlds.reference.lit import NEARBY, Lit, refresh, relight
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.standing import Standing, stand
 from worldenv.worlds.reference.wander import KINDS, Wander
@@ -69,8 +69,11 @@ CONTENT = (
     "drift_position",
 )
 """The faults of this module."""
-SOON = 20.0
-"""Degrees around the field of view within which the absent are decided along with who returns."""
+SOON = 30.0
+"""Degrees around the field of view within which the absent are decided along with who returns, and
+changed light is built."""
+SPARE = 4.0
+"""Degrees that must be left of that; no script turns faster in a frame."""
 STRENGTH, HUE = (0.45, 0.85), 0.3
 """Logarithms of how far ``relight`` changes strength and colour at a dose of 1."""
 
@@ -121,6 +124,7 @@ class Content:
         altered: Instance id -> what else is other about it.
         gone: Ids of what has vanished.
         light: How often the light has changed, and the frame since which it has been so.
+        lit_from: Camera pose (4, 4) around which stale light was built last.
     """
 
     name: SceneName
@@ -134,6 +138,7 @@ class Content:
     altered: Mapping[int, Altered] = field(default_factory=dict)
     gone: frozenset[int] = frozenset()
     light: tuple[int, int] = (0, 0)
+    lit_from: Array | None = None
 
     @property
     def standing(self) -> Standing:
@@ -153,12 +158,13 @@ class Content:
         """
         back = self.memory.returned(look.frame, look.ids)
         if not back:
-            return None, self
+            return self._refreshed(lit, look, threads)
         due = sorted({*back, *self._soon(lit, look)})
         after, scene, shaped, painted = self._decided(due, lit.scene, look.frame)
         changed = lit
         if shaped:
-            changed = relight(lit, scene, sorted(shaped), threads)
+            changed = relight(lit, scene, sorted(shaped), threads, later=True)
+            changed, after = after._refreshed(changed, look, threads, True)
         elif painted:
             unlit = None if lit.unlit is None else replace(lit.unlit, scene=scene)
             changed = replace(lit, scene=scene, unlit=unlit)
@@ -166,6 +172,25 @@ class Content:
             after = replace(after, light=(self.light[0] + 1, look.frame))
             changed = changed.with_gain(after._gain())
         return (None if changed is lit else changed), after
+
+    def _refreshed(
+        self, lit: Lit, look: Look, threads: int, now: bool = False
+    ) -> tuple[Lit | None, Content]:
+        """Build the stale light around the field of view, when the camera has moved far enough.
+
+        Most light that changes is never looked at, so it is built where somebody is about to.
+        """
+        if not lit.stale:
+            return (lit if now else None), self
+        eye, ahead = look.camera[:3, 3], look.camera[:3, 2]
+        if not now and self.lit_from is not None:
+            moved = float(np.linalg.norm(eye - self.lit_from[:3, 3]))
+            turned = np.degrees(np.arccos(np.clip(ahead @ self.lit_from[:3, 2], -1, 1)))
+            if moved < NEARBY and turned < SOON - SPARE:
+                return None, self
+        fresh = refresh(lit, eye, ahead, look.half + np.radians(SOON), threads)
+        after = replace(self, lit_from=look.camera)
+        return (None if fresh is lit and not now else fresh), after
 
     def after(self, frame: int, ids: NDArray[np.uint16]) -> Content:
         """Return the content once a frame with this id image has been shown."""
