@@ -373,58 +373,56 @@ def _noted(lit: Lit, wanted: dict[int, NDArray[np.uint8]], fresh: set[int]) -> L
     return replace(lit, stale=stale)
 
 
-def refresh(
-    lit: Lit,
-    eye: NDArray[np.float64],
-    ahead: NDArray[np.float64],
-    half: float,
-    threads: int,
-) -> Lit:
+def refresh(lit: Lit, camera: NDArray[np.float64], wide: tuple[float, float], threads: int) -> Lit:
     """Return ``lit`` with the stale light built that a camera may see.
 
     What is built equals ``build_light`` bit for bit.
 
     Args:
         lit: Some of its light may be stale.
-        eye: Camera centre (3,).
-        ahead: Where it looks, unit length.
-        half: Half the angle of the cone to build light in, in radians.
+        camera: Camera to scene, shape (4, 4).
+        wide: Tangents of half the angle in which light is built, across and up.
         threads: How many.
     """
     wanted, stale = {}, dict(lit.stale)
     direct, around = dict(lit.direct), dict(lit.around)
     for i in sorted(stale):
-        part, flags = lit.parts[i][0], stale[i]
-        way = part.points - eye.astype(np.float32)
-        far = np.linalg.norm(way, axis=1)
-        seen = (way @ ahead.astype(np.float32) >= np.cos(half) * far) | (far < NEARBY)
-        if not part.two_sided:
-            # Light at a vertex also reaches faces that turn away from its own normal; the light of
-            # a map faces one way.
-            slack = np.full(len(far), NEARBY, np.float32)
-            slack[: len(far) - len(part.lit_texels)] += (
-                ROUND * far[: len(far) - len(part.lit_texels)]
-            )
-            seen &= -(way * part.directions).sum(axis=1) > -slack
-        chosen = np.where(seen, flags, 0).astype(np.uint8)
+        part = lit.parts[i][0]
+        chosen = np.where(_in_sight(part, camera.astype(np.float32), wide), stale[i], 0)
         if not chosen.any():
             continue
-        wanted[i] = chosen
+        wanted[i] = chosen.astype(np.uint8)
         for store, kind in ((direct, DIRECT), (around, INDIRECT)):
             rows = (chosen & kind).astype(np.bool_)
             if rows.any():
                 store[i] = store[i].copy()
                 store[i][rows] = 0
-        left = flags & ~chosen
+        left = stale.pop(i) & ~wanted[i]
         if left.any():
             stale[i] = left
-        else:
-            del stale[i]
-    unlit = None if lit.unlit is None else refresh(lit.unlit, eye, ahead, half, threads)
     if not wanted:
         return lit
+    unlit = None if lit.unlit is None else refresh(lit.unlit, camera, wide, threads)
     after = replace(lit, direct=direct, around=around, stale=stale, unlit=unlit)
     return _compute(after, wanted, threads)
+
+
+def _in_sight(
+    part: Part, camera: NDArray[np.float32], wide: tuple[float, float]
+) -> NDArray[np.bool_]:
+    """Return which receivers a camera within ``NEARBY`` of a place may see."""
+    way = part.points - camera[:3, 3]
+    x, y, z = (way @ camera[:3, :3]).T
+    z = z + np.float32(NEARBY)
+    seen = (z > 0) & (abs(x) <= wide[0] * z + NEARBY) & (abs(y) <= wide[1] * z + NEARBY)
+    if not part.two_sided:
+        # Light at a vertex also reaches faces that turn away from its own normal; the light of a
+        # map faces one way.
+        slack = np.full(len(way), NEARBY, np.float32)
+        vertices = len(way) - len(part.lit_texels)
+        slack[:vertices] += ROUND * np.linalg.norm(way[:vertices], axis=1)
+        seen &= (way * part.directions).sum(axis=1) < slack
+    return np.asarray(seen)
 
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)
