@@ -43,7 +43,7 @@ from worldenv.worlds.reference.altered import (
 )
 from worldenv.worlds.reference.families import SceneName, reimagine
 from worldenv.worlds.reference.faults import ABSENCE, Memory
-from worldenv.worlds.reference.lit import Lit, relight
+from worldenv.worlds.reference.lit import NEARBY, Lit, refresh, relight
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.standing import Standing, stand
 from worldenv.worlds.reference.wander import KINDS, Wander
@@ -69,8 +69,9 @@ CONTENT = (
     "drift_position",
 )
 """The faults of this module."""
-SOON = 20.0
-"""Degrees around the field of view within which the absent are decided along with who returns."""
+AHEAD = (20.0, 9.0)
+"""Degrees beside and above the field of view in which the absent are decided along with who comes
+back, and in which changed light is built."""
 STRENGTH, HUE = (0.45, 0.85), 0.3
 """Logarithms of how far ``relight`` changes strength and colour at a dose of 1."""
 
@@ -82,13 +83,13 @@ class Look(NamedTuple):
         frame: Its index.
         ids: Its id image.
         camera: Camera to scene, shape (4, 4).
-        half: Half the angle of a cone around its field of view, in radians.
+        fov: Horizontal and vertical field of view in degrees.
     """
 
     frame: int
     ids: NDArray[np.uint16]
     camera: Array
-    half: float
+    fov: tuple[float, float]
 
 
 class Altered(NamedTuple):
@@ -121,6 +122,7 @@ class Content:
         altered: Instance id -> what else is other about it.
         gone: Ids of what has vanished.
         light: How often the light has changed, and the frame since which it has been so.
+        lit_from: Camera pose (4, 4) around which stale light was built last.
     """
 
     name: SceneName
@@ -134,6 +136,7 @@ class Content:
     altered: Mapping[int, Altered] = field(default_factory=dict)
     gone: frozenset[int] = frozenset()
     light: tuple[int, int] = (0, 0)
+    lit_from: Array | None = None
 
     @property
     def standing(self) -> Standing:
@@ -153,12 +156,14 @@ class Content:
         """
         back = self.memory.returned(look.frame, look.ids)
         if not back:
-            return None, self
+            fresh, after = self._refreshed(lit, look, threads, False)
+            return (None if fresh is lit else fresh), after
         due = sorted({*back, *self._soon(lit, look)})
         after, scene, shaped, painted = self._decided(due, lit.scene, look.frame)
         changed = lit
         if shaped:
-            changed = relight(lit, scene, sorted(shaped), threads)
+            changed = relight(lit, scene, sorted(shaped), threads, later=True)
+            changed, after = after._refreshed(changed, look, threads, True)
         elif painted:
             unlit = None if lit.unlit is None else replace(lit.unlit, scene=scene)
             changed = replace(lit, scene=scene, unlit=unlit)
@@ -166,6 +171,28 @@ class Content:
             after = replace(after, light=(self.light[0] + 1, look.frame))
             changed = changed.with_gain(after._gain())
         return (None if changed is lit else changed), after
+
+    def _refreshed(self, lit: Lit, look: Look, threads: int, now: bool) -> tuple[Lit, Content]:
+        """Build the stale light around the field of view, where the camera has moved far enough.
+
+        Most light that changes is never looked at, so it is built where it is about to be.
+        """
+        if not lit.stale:
+            return lit, self
+        if not now and self.lit_from is not None:
+            moved = np.linalg.inv(self.lit_from) @ look.camera
+            x, y, z = moved[:3, 2]
+            across, up = np.degrees([np.arctan2(x, z), np.arctan2(y, z)])
+            rolled = np.degrees(np.arcsin(np.clip(moved[1, 0], -1, 1)))
+            if (
+                np.linalg.norm(moved[:3, 3]) < NEARBY
+                and abs(across) < AHEAD[0] - 1
+                and abs(up) < AHEAD[1] - 4
+                and abs(rolled) < 2
+            ):
+                return lit, self
+        after = replace(self, lit_from=look.camera)
+        return refresh(lit, look.camera, _wide(look.fov), threads), after
 
     def after(self, frame: int, ids: NDArray[np.uint16]) -> Content:
         """Return the content once a frame with this id image has been shown."""
@@ -177,16 +204,17 @@ class Content:
 
     def _soon(self, lit: Lit, look: Look) -> list[int]:
         """Return the absent near the field of view."""
-        eye, ahead = look.camera[:3, 3], look.camera[:3, 2]
+        wide, high = _wide(look.fov)
+        back = np.linalg.inv(look.camera)
         near = []
         for i in self.memory.away(look.frame):
             if i not in lit.parts:
                 continue
             part, pose = lit.parts[i][0], lit.scene.instance(i).pose
-            way = pose[:3, :3] @ part.centre + pose[:3, 3] - eye
-            far = max(float(np.linalg.norm(way)), 1e-6)
-            angle = np.arccos(np.clip(way @ ahead / far, -1, 1))
-            if angle - np.arcsin(min(part.radius / far, 1.0)) < look.half + np.radians(SOON):
+            centre = pose[:3, :3] @ part.centre + pose[:3, 3]
+            x, y, z = back[:3, :3] @ centre + back[:3, 3]
+            z, r = z + part.radius, part.radius
+            if z > 0 and abs(x) <= wide * z + r and abs(y) <= high * z + r:
                 near.append(i)
         return near
 
@@ -324,6 +352,15 @@ class Content:
         share = float(rng.uniform(0.3, 0.8))
         direct, around = strength + hue, share * strength - 0.5 * hue
         return np.exp(self.doses["relight"] * np.stack([direct, around])).astype(np.float32)
+
+
+def _wide(fov: tuple[float, float]) -> tuple[float, float]:
+    """Return tangents of half the angle that is looked after, across and up."""
+    across, up = (
+        float(np.tan(np.radians(min(f / 2 + more, 85.0))))
+        for f, more in zip(fov, AHEAD, strict=True)
+    )
+    return across, up
 
 
 def begin(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,21 @@ from worldenv.worlds.reference.rays import Tree, grow, join
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.texels import LINEAR
 
-__all__ = ["Lit", "build_light", "exposure", "probe", "relight", "texture_means"]
+__all__ = [
+    "NEARBY",
+    "Lit",
+    "build_light",
+    "exposure",
+    "probe",
+    "refresh",
+    "relight",
+    "texture_means",
+]
 
+NEARBY = 0.3
+"""Metres that a camera may move before ``refresh`` is asked again."""
+ROUND = 0.75
+"""Cosine by which the normal of a vertex may turn away from a camera that sees its faces."""
 _PAD = 0.012
 """Bounds are padded by this, in metres: more than receivers are lifted and shadow rays cut."""
 
@@ -51,6 +64,8 @@ class Lit:
         gain: Factors per channel on direct light (and on what glows) and on light from around,
             shape (2, 3) float32; None where the light is as it was built. ``direct`` and
             ``around`` are without it.
+        stale: Instance id -> flags (k,) uint8 of light that is yet to be built, see ``refresh``;
+            instances without such light are left out.
     """
 
     scene: Scene
@@ -62,6 +77,7 @@ class Lit:
     around: dict[int, NDArray[np.int32]]
     unlit: Lit | None = None
     gain: NDArray[np.float32] | None = None
+    stale: dict[int, NDArray[np.uint8]] = field(default_factory=dict)
 
     def with_gain(self, gain: NDArray[np.float32] | None) -> Lit:
         """Return it in light of another strength and colour; nothing is built anew."""
@@ -254,7 +270,9 @@ def _same_shape(a: Instance, b: Instance) -> bool:
     )
 
 
-def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
+def relight(
+    lit: Lit, scene: Scene, changed: list[int], threads: int, *, later: bool = False
+) -> Lit:
     """Return ``scene`` lit, given a lit scene that differs from it in some instances only.
 
     The result equals ``build_light(scene)`` bit for bit: receivers whose sample segments meet
@@ -265,6 +283,8 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
         scene: The scene after; lamps and ambient light are the same.
         changed: Ids of the instances that were added, removed, moved or swapped.
         threads: How many.
+        later: Whether light that has changed is only noted as stale, for ``refresh``. Without it
+            the scene before must have no stale light.
     """
     means: dict[str, NDArray[np.float32]] = {}
     parts, trees = dict(lit.parts), dict(lit.trees)
@@ -309,8 +329,9 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
         lit.lamps,
         direct,
         around,
-        None if lit.unlit is None else relight(lit.unlit, scene, changed, threads),
+        None if lit.unlit is None else relight(lit.unlit, scene, changed, threads, later=later),
         lit.gain,
+        {i: flags for i, flags in lit.stale.items() if i in parts and i not in fresh},
     )
     wanted = {}
     both = DIRECT | INDIRECT
@@ -331,10 +352,77 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
         for i, p in others.items():
             wanted[i] = flags[at : at + len(p.points)]
             at += len(p.points)
+        if later:
+            return _noted(after, wanted, fresh)
         around_them = np.array([*boxes, *repainted], np.float32)
         after = _compute(after, wanted, threads, lit.tree, around_them)
+    if later:
+        return _noted(after, wanted, fresh)
     new = {i: np.full(len(parts[i][0].points), both, np.uint8) for i in sorted(fresh & set(parts))}
     return _compute(after, new, threads)
+
+
+def _noted(lit: Lit, wanted: dict[int, NDArray[np.uint8]], fresh: set[int]) -> Lit:
+    """Return ``lit`` with more stale light: what is wanted, and all of what is fresh."""
+    stale = dict(lit.stale)
+    for i, flags in wanted.items():
+        if flags.any():
+            stale[i] = flags | stale[i] if i in stale else flags
+    for i in sorted(fresh & set(lit.parts)):
+        stale[i] = np.full(len(lit.parts[i][0].points), DIRECT | INDIRECT, np.uint8)
+    return replace(lit, stale=stale)
+
+
+def refresh(lit: Lit, camera: NDArray[np.float64], wide: tuple[float, float], threads: int) -> Lit:
+    """Return ``lit`` with the stale light built that a camera may see.
+
+    What is built equals ``build_light`` bit for bit.
+
+    Args:
+        lit: Some of its light may be stale.
+        camera: Camera to scene, shape (4, 4).
+        wide: Tangents of half the angle in which light is built, across and up.
+        threads: How many.
+    """
+    wanted, stale = {}, dict(lit.stale)
+    direct, around = dict(lit.direct), dict(lit.around)
+    for i in sorted(stale):
+        part = lit.parts[i][0]
+        chosen = np.where(_in_sight(part, camera.astype(np.float32), wide), stale[i], 0)
+        if not chosen.any():
+            continue
+        wanted[i] = chosen.astype(np.uint8)
+        for store, kind in ((direct, DIRECT), (around, INDIRECT)):
+            rows = (chosen & kind).astype(np.bool_)
+            if rows.any():
+                store[i] = store[i].copy()
+                store[i][rows] = 0
+        left = stale.pop(i) & ~wanted[i]
+        if left.any():
+            stale[i] = left
+    if not wanted:
+        return lit
+    unlit = None if lit.unlit is None else refresh(lit.unlit, camera, wide, threads)
+    after = replace(lit, direct=direct, around=around, stale=stale, unlit=unlit)
+    return _compute(after, wanted, threads)
+
+
+def _in_sight(
+    part: Part, camera: NDArray[np.float32], wide: tuple[float, float]
+) -> NDArray[np.bool_]:
+    """Return which receivers a camera within ``NEARBY`` of a place may see."""
+    way = part.points - camera[:3, 3]
+    x, y, z = (way @ camera[:3, :3]).T
+    z = z + np.float32(NEARBY)
+    seen = (z > 0) & (abs(x) <= wide[0] * z + NEARBY) & (abs(y) <= wide[1] * z + NEARBY)
+    if not part.two_sided:
+        # Light at a vertex also reaches faces that turn away from its own normal; the light of a
+        # map faces one way.
+        slack = np.full(len(way), NEARBY, np.float32)
+        vertices = len(way) - len(part.lit_texels)
+        slack[:vertices] += ROUND * np.linalg.norm(way[:vertices], axis=1)
+        seen &= (way * part.directions).sum(axis=1) < slack
+    return np.asarray(seen)
 
 
 _AXES = np.concatenate([np.eye(3), -np.eye(3)]).astype(np.float32)

@@ -392,12 +392,11 @@ class ReferenceWorld:
         self, content: Content, drawn: Drawn, camera: NDArray[np.float64], frame: int, time: float
     ) -> tuple[Drawn, Content]:
         """Do what content faults do to what has come back into view, before the frame is shown."""
-        wide = np.tan(np.radians(self._fov) / 2)
-        half = float(np.arctan(wide * np.hypot(1.0, self._size[1] / self._size[0])))
+        fov = (self._fov, vertical_fov(self._fov, self._size))
 
         def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
             nonlocal content
-            look = Look(frame, ids, camera, half)
+            look = Look(frame, ids, camera, fov)
             after, content = content.come_back(lit, look, self._shown.threads)
             return after
 
