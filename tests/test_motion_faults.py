@@ -60,6 +60,11 @@ def off(poses: np.ndarray, wanted: np.ndarray) -> float:
     return float((turned + 30 * moved).mean())
 
 
+def way_of(poses: np.ndarray) -> float:
+    """Degrees that a path turns in all."""
+    return float(geodesic_deg(poses[:-1, :3, :3], poses[1:, :3, :3]).sum())
+
+
 rows = st.lists(
     st.tuples(*[st.floats(-4, 4, allow_subnormal=False)] * 3, *[st.floats(-0.1, 0.1)] * 3),
     min_size=1,
@@ -141,7 +146,10 @@ def test_more_of_a_fault_leads_further_astray(fault: str) -> None:
     means = [0.0]
     for dose in DOSES:
         found = [realised(PATH, seed, **{fault: dose}) for seed in range(6)]
-        if FAULTS[fault].graded:
+        if fault == "slow_motion":
+            # It comes to the same places later, so what counts is how far it got.
+            means.append(float(np.mean([way_of(PATH) - way_of(poses) for poses in found])))
+        elif FAULTS[fault].graded:
             means.append(float(np.mean([off(poses, PATH) for poses in found])))
         else:
             # Two wrong legs may lead back, so what counts is the steps.
@@ -152,7 +160,8 @@ def test_more_of_a_fault_leads_further_astray(fault: str) -> None:
 @pytest.mark.parametrize("fault", ["camera_axis", "camera_stuck"])
 def test_whatever_leg_a_dose_spoils_a_larger_dose_spoils_too(fault: str) -> None:
     def spoilt(seed: int, dose: float) -> set[int]:
-        steps = twists(realised(PATH, seed, **{fault: dose})), twists(PATH)
+        found = realised(PATH, seed, **{fault: dose})
+        steps = [np.diff(yaw_pitch(poses), axis=0) for poses in (found, PATH)]
         wrong = np.abs(steps[0] - steps[1]).max(axis=1) > 1e-6
         return {leg for leg in range(4) if wrong[16 + 16 * leg + 5]}
 
@@ -176,7 +185,7 @@ def test_drift_adds_up_one_way_in_proportion() -> None:
     for seed in range(8):
         half, whole = (level_of(realised(still, seed, camera_drift=d)[-1]) for d in (0.5, 1.0))
         np.testing.assert_allclose(half[3:5] * 2, whole[3:5], atol=1e-9)
-        assert 10 < abs(whole[3]) < 18 and abs(whole[4]) < 5 and whole[5] == 0 and whole[1] == 0
+        assert 10 < abs(whole[3]) < 18 and abs(whole[4]) < 5 and np.abs(whole[[1, 5]]).max() < 1e-9
         assert 0.2 < np.linalg.norm(whole[:3]) < 0.35
         ends.append(whole[3])
     assert min(ends) < 0 < max(ends)
