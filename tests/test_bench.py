@@ -18,7 +18,9 @@ from worldenv import bench, store
 from worldenv.bench import Settings
 from worldenv.camera import intrinsics
 from worldenv.case import load_suite
+from worldenv.controls import CONTROLS, PROBES
 from worldenv.rollout import Rollout
+from worldenv.stage import Stage
 from worldenv.world import Chunk, WorldEnvError, WorldSpec
 
 TOY = str(Path(__file__).parent / "toy_world.py")
@@ -299,14 +301,31 @@ def test_mistakes_are_named_before_anything_is_written(tmp_path, changes, kind):
 
 def test_plans_hold_the_controls():
     perfect = bench.plan(Settings("Reference-v0"), ["mbench"], 1)
-    assert {e.control for e in perfect} == {"", "amnesiac", "frozen"}
-    floors = [e for e in bench.plan(Settings("Reference-v0")) if e.control == "amnesiac"]
-    kinds = {(e.suite, e.item.case.category) for e in floors}
-    assert {("worldmembench", c) for c in ("human", "object", "dynamic")} <= kinds
+    assert {e.control for e in perfect} == {"", *CONTROLS} - {"perfect"}
+    quick = bench.plan(Settings("Reference-v0"))
+    kinds = {(e.control, e.suite, e.item.case.category) for e in quick if e.control}
+    assert {("amnesiac", "worldmembench", c) for c in ("human", "object")} <= kinds
+    assert {("frozen", "worldmembench", c) for c in ("object", "dynamic")} <= kinds
+    for probe in PROBES:
+        assert len([e for e in quick if e.control == probe]) == 2
     model = bench.plan(Settings("model.py:make"), ["mbench"], 1)
     own = [e.item.key for e in model if not e.control]
     assert [e.item.key for e in model if e.control == "perfect"] == own
     assert len({e.name for e in model}) == len(model)
+    events = bench.plan(Settings("model.py:make"), cases=["worldmembench/dynamic/001"])
+    assert {e.control for e in events} == {"", *CONTROLS}
+
+
+def test_controls_are_worlds_without_the_limits_of_the_one_under_test():
+    limited = Settings("Reference-v0", {"context": "sliding", "size": (32, 32), "threads": 1})
+    with Stage(limited) as stage:
+        for name, control in CONTROLS.items():
+            assert stage.options(name) == {
+                "size": (32, 32),
+                "threads": 1,
+                "faults": control.faults or None,
+            }
+            assert stage.world(name).spec.size == (32, 32)
 
 
 def test_the_quick_selection_is_ten_episodes_of_three_suites():

@@ -8,11 +8,12 @@ import pytest
 from test_bench import CASE, OPTIONS, TOY
 
 from worldenv import bench, store
+from worldenv.controls import CONTROLS
 from worldenv.report.episodes import strip_frames
 from worldenv.report.explain import explain_score, frames_of
 from worldenv.report.glossary import GLOSSARY, STATUS_MEANING
 from worldenv.report.page import write_report
-from worldenv.report.summary import summarise
+from worldenv.report.summary import summarise, told
 from worldenv.world import UnknownName, WorldEnvError
 
 
@@ -83,7 +84,7 @@ def test_the_page_opens_in_a_browser(page, tmp_path):
 
 def test_the_summary_has_counts_and_names_what_is_missing(results):
     table = summarise(results.scores)
-    assert {"mean", "n", "coverage", "perfect", "amnesiac", "frozen"} <= set(table.columns)
+    assert {"mean", "n", "coverage", *CONTROLS} <= set(table.columns)
     metrics = {row[1] for row in table.rows}
     assert {"rotation_rpe", "ssim"} <= metrics
     assert any("imaging_quality" in note and "quality" in note for note in table.notes)
@@ -106,6 +107,31 @@ def test_tables_stand_beside_the_perfect_world_on_the_same_case(results):
     at = [table.columns.index(name) for name in ("control", "mean", "ceiling")]
     shown = [row for row in table.rows if row[at[1]] and "mean of rotations" not in row]
     assert shown and all(row[at[0]] == "" and row[at[1]] == row[at[2]] for row in shown)
+
+
+def test_every_control_is_told_of_also_one_that_was_not_walked(results, page):
+    from dataclasses import replace
+
+    slow = [replace(row, control="slow", value=0.5) for row in results.scores if row.value]
+    found = {name: text for name, _, text in told([*results.scores, *slow], perfect=False)}
+    assert list(found) == list(CONTROLS)
+    assert [n for n, t in found.items() if "Not walked" not in t] == ["slow"]
+    assert "Here it is the world under test" in told(results.scores, perfect=True)[0][2]
+    table = summarise([*results.scores, *slow])
+    at = table.columns.index("slow")
+    assert {row[at] for row in table.rows} >= {0.5}
+    assert all(any(n.startswith(f"{name} (") for n in table.notes) for name in CONTROLS)
+    text = page.read_text()
+    for name, control in CONTROLS.items():
+        assert text.count(control.meaning) == 1 and f"{name}</td><td>{control.role}" in text
+
+
+def test_every_control_has_its_own_mark():
+    from worldenv.report import figures
+    from worldenv.report import page as html
+
+    assert [name for name, _, _ in html._CONTROL_MARKS] == list(CONTROLS) == list(figures._MARKS)
+    assert len({shape for _, shape, _ in html._CONTROL_MARKS}) == len(CONTROLS)
 
 
 def test_any_score_can_be_explained(results):

@@ -231,9 +231,8 @@ def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Epi
     """Return the controls of those items that are scenes of Reference-v0.
 
     The perfect world walks every item, since a score is read beside its ceiling on the same case.
-    The floors walk, in each suite, the first item with people, with other targets, and with an
-    event: every metric has a floor, and the floors stay cheap. The probes walk one item of each
-    benchmark, of things where there is one.
+    The floors walk the first item of a kind in each suite, and the probes one item, of things
+    where there is one, in two benchmarks: every metric has a floor, and controls stay cheap.
 
     Args:
         episodes: Episodes of the world under test.
@@ -241,14 +240,21 @@ def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Epi
     """
     scenes = [e for e in episodes if e.item.case.scene is not None]
     found = [replace(e, control=PERFECT) for e in scenes if perfect and e.seed == scenes[0].seed]
-    first: dict[tuple[str, str], Episode] = {}
+    suites: dict[str, dict[str, Episode]] = {}
     for episode in scenes:
-        first.setdefault((episode.suite, _kind(episode.item.case)), episode)
-    found += [replace(e, control=floor) for e in first.values() for floor in FLOORS]
+        suites.setdefault(episode.suite, {}).setdefault(_kind(episode.item.case), episode)
+    for first in suites.values():
+        for floor, kinds in FLOORS.items():
+            walked = [e for kind, e in first.items() if kind in kinds] or [*first.values()][:1]
+            found += [replace(e, control=floor) for e in walked]
     probed: dict[str, Episode] = {}
-    for episode in sorted(first.values(), key=lambda e: _kind(e.item.case) != "things"):
+    for first in suites.values():
+        episode = first.get("things") or next(iter(first.values()))
         probed.setdefault(episode.benchmark, episode)
-    return found + [replace(e, control=probe) for e in probed.values() for probe in PROBES]
+    for probe, benchmarks in PROBES.items():
+        walked = [probed[b] for b in benchmarks if b in probed][:2]
+        found += [replace(e, control=probe) for e in walked]
+    return found
 
 
 def _kind(case: Case) -> str:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from worldenv.evaluators.stats import Table
 
 # A pipe has no width; rich would take 80 columns and cut the numbers.
-_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 132
+_WIDTH = None if sys.stdout.isatty() or "COLUMNS" in os.environ else 150
 console = Console(width=_WIDTH)
 errors = Console(stderr=True)
 
@@ -74,19 +74,20 @@ def print_summary(table: Table) -> None:
     from worldenv.report.html import format_value
 
     rich = RichTable(title=table.title, title_justify="left", title_style="bold")
-    rich.add_column("metric")
-    for column in ("mean", "95 %", "n", *CONTROLS):
+    cells = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    walked = [name for name in CONTROLS if any(cell[name] is not None for cell in cells)]
+    rich.add_column("metric", no_wrap=True)
+    for column in ("mean", "95 %", "n", *walked):
         rich.add_column(column, justify="right", no_wrap=True)
     rich.add_column("measured by")
     section = ""
-    for row in table.rows:
-        cell = dict(zip(table.columns, row, strict=True))
+    for cell in cells:
         if cell["benchmark"] != section:
             section = cell["benchmark"]
             rich.add_section()
             rich.add_row(f"[bold]{escape(section)}[/]")
-        shown = [format_value(cell["mean"]), *(_short(cell[k]) for k in CONTROLS)]
-        interval = "" if cell["low"] is None else f"{cell['low']:.3f} .. {cell['high']:.3f}"
+        shown = [format_value(cell["mean"]), *(_short(cell[k]) for k in walked)]
+        interval = "" if cell["low"] is None else f"{cell['low']:.3f}..{cell['high']:.3f}"
         count = str(cell["n"]) if cell["coverage"] == 1 else f"{cell['n']} ({cell['coverage']:.0%})"
         name = f"{cell['metric']} {cell['variant']}".strip()
         rich.add_row(escape(name), shown[0], interval, count, *shown[1:], escape(cell["backbone"]))

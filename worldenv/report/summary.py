@@ -92,7 +92,7 @@ def told(rows: Sequence[Row], *, perfect: bool) -> list[tuple[str, str, str]]:
         perfect: Whether the world under test is the perfect world itself.
     """
     walked = {row.control for row in rows}
-    found = []
+    found: list[tuple[str, str, str]] = []
     for name, control in CONTROLS.items():
         text = control.meaning
         if perfect and name == PERFECT:
