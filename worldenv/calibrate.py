@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from worldenv import store
 from worldenv.calibration import Calibration
 from worldenv.calibration_findings import analyse
-from worldenv.calibration_plan import Design, Walk, plan
+from worldenv.calibration_plan import Design, plan
 from worldenv.calibration_stage import Finding, key_of, perform_all, read_findings
 from worldenv.evaluators.profile import load_profile
 from worldenv.run_folder import claim, hold, new_folder
@@ -160,11 +161,14 @@ def versions_of(profile: str) -> dict[str, str]:
 
     A profile's weights are among them, so that new ones are measured anew.
     """
+    import cv2
+    import scipy
+
     from worldenv import __version__, weights
     from worldenv.evaluators.profiles import weights_of
 
     found = {"worldenv": __version__}
-    found |= {name: version(name) for name in ("numpy", "opencv-python-headless", "scipy")}
+    found |= {"numpy": np.__version__, "scipy": scipy.__version__, "opencv": cv2.__version__}
     for name in weights_of(profile.partition("+")[0]):
         located = weights.find(name)
         found[name] = "absent" if located is None else located.checksum
@@ -193,8 +197,3 @@ def _made(
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
-
-
-def names(walks: Iterable[Walk]) -> dict[str, int]:
-    """Return rollout name -> 1, for a bar of progress."""
-    return {walk.name: 1 for walk in walks}

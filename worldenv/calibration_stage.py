@@ -1,4 +1,4 @@
-"""Walk and score the rollouts of a calibration, in this process or in workers; keep each at once."""
+"""Walk and score the rollouts of a calibration, here or in workers; keep each as it ends."""
 
 from __future__ import annotations
 
