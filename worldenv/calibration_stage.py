@@ -60,7 +60,7 @@ class Finding:
         backbones: Subject key -> what measured it.
         curves: Subject key -> mean at each revisit, of metrics that have revisits.
         flow: Mean optical flow between neighbours, pixels at 320 px width, None without the role.
-        seconds: Wall time.
+        seconds: Processor time.
         error: Why it broke, empty otherwise.
     """
 
@@ -124,15 +124,15 @@ class Stage:
 
     def perform(self, walk: Walk) -> Finding:
         """Walk and score one rollout; one that breaks becomes a finding with its error."""
-        began = time.perf_counter()
+        began = time.process_time()
         key = key_of(walk, self._size, self._profile, self._versions)
         about = (key, walk.kind, walk.case.id, walk.seed, walk.fault, walk.dose)
         try:
             summary, flow = self._walk(walk)
         except WorldEnvError as error:
-            return Finding(*about, {}, {}, {}, {}, None, time.perf_counter() - began, str(error))
+            return Finding(*about, {}, {}, {}, {}, None, time.process_time() - began, str(error))
         found = values_of(summary.scores)
-        return Finding(*about, *found, flow, time.perf_counter() - began)
+        return Finding(*about, *found, flow, time.process_time() - began)
 
     def _walk(self, walk: Walk) -> tuple[Summary, float | None]:
         planted = {walk.fault: walk.dose} if walk.fault else {}
