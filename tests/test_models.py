@@ -38,7 +38,7 @@ def test_every_id_of_the_papers_is_registered():
     DreamXWorldMemo Lyra2 InfiniteWorld WonderWorld SelfForcing LongLive LongLive2 Helios
     CausalForcing MemFlow CosmosPredict25 LongCatVideo SkyReelsV2""".split()
     assert set(wanted) == set(MODELS)
-    assert set(WORLDS) - set(MODELS) == {"Reference", "Remote", "Panorama", "Recorded"}
+    assert set(WORLDS) - set(MODELS) == {"Reference", "Remote", "Panorama", "Recorded", "Distorted"}
     assert all(f"{name}-v0" in gym.registry for name in WORLDS)
 
 

@@ -43,14 +43,14 @@ class _Episode(NamedTuple):
 
     Attributes:
         seed: Of the episode.
-        index: Frames made so far.
+        made: Frames so far.
         held: What frame_rate shows.
         kept: What dropped shows.
         waiting: What repeated has still to show.
     """
 
     seed: int
-    index: int = 0
+    made: int = 0
     held: _Item | None = None
     kept: _Item | None = None
     waiting: tuple[_Item, ...] = ()
@@ -64,6 +64,10 @@ class _Token(NamedTuple):
 
 class Distorted:
     """A world with faults on its frames.
+
+    The world streams: a frame depends on no later one, and chunks of any length give the same
+    frames. The truth of each goes with the picture that is shown. Under ``repeated`` pictures wait
+    in memory until they are shown, half of the episode at dose 1.
 
     It offers what the world offers: ``snapshot`` and ``restore`` exist where the world has them.
     With every dose at 0 it hands the world's chunks on untouched.
@@ -164,7 +168,7 @@ class Distorted:
     def _spoil(self, chunk: Chunk) -> Chunk:
         if not self.faults or self._episode is None:
             return chunk
-        episode, shown = self._episode, []
+        episode, shown = self._episode, list[_Item]()
         moves = any(name in self.faults for name in ("frame_rate", "dropped", "repeated"))
         for i, frame in enumerate(chunk.frames):
             picture = self._picture(frame, episode)
@@ -178,7 +182,7 @@ class Distorted:
 
     def _picture(self, frame: NDArray[np.uint8], episode: _Episode) -> NDArray[np.uint8]:
         """Return one picture (height, width, 3) as the faults leave it."""
-        faults, seed, index = self.faults, episode.seed, episode.index
+        faults, seed, index = self.faults, episode.seed, episode.made
         frame = np.ascontiguousarray(frame)
         if "blur" in faults:
             frame = blurred(frame, faults["blur"])
@@ -194,7 +198,7 @@ class Distorted:
 
     def _choose(self, item: _Item, episode: _Episode) -> tuple[_Item, _Episode]:
         """Return what is shown in the place of a new picture."""
-        faults, seed, index = self.faults, episode.seed, episode.index
+        faults, seed, index = self.faults, episode.seed, episode.made
         held, kept, waiting = episode.held, episode.kept, episode.waiting
         if "frame_rate" in faults:
             if held is None or _fresh(faults["frame_rate"], seed, index):

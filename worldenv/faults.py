@@ -85,14 +85,24 @@ FAULTS: dict[str, Fault] = {
         "time", True, "Camera and event run at a fraction of their pace; at 1 a quarter of it."
     ),
     "frozen": Fault("time", False, "Frame 0 is repeated whatever is asked; the dose is 0 or 1."),
-    "blur": Fault("frames", True, "Gaussian blur."),
-    "down_up": Fault("frames", True, "Scaled down and up again."),
-    "compression": Fault("frames", True, "H.264 at a low quality."),
-    "noise": Fault("frames", True, "Gaussian noise."),
-    "exposure": Fault("frames", True, "Brightness wanders with time."),
-    "frame_rate": Fault("frames", True, "Fewer distinct frames: each is held for several."),
-    "dropped": Fault("frames", False, "A frame is lost: the one before stands in its place."),
-    "repeated": Fault("frames", False, "A frame is shown twice, and all later ones come later."),
+    "blur": Fault("frames", True, "Gaussian blur, at 1 of 3 % of the picture's width."),
+    "down_up": Fault("frames", True, "Scaled down and up again, at 1 by a factor of 8."),
+    "compression": Fault(
+        "frames", True, "H.264, a key frame every 16, at 1 with the coarsest quantiser."
+    ),
+    "noise": Fault("frames", True, "Gaussian noise, at 1 of 48 grey levels; new in every frame."),
+    "exposure": Fault(
+        "frames", True, "Brightness wanders with time, at 1 by up to 3 stops from frame 0."
+    ),
+    "frame_rate": Fault(
+        "frames", True, "Fewer distinct frames, at 1 each picture is held for 8 frames."
+    ),
+    "dropped": Fault(
+        "frames", False, "A frame is lost: the one before stands in its place; at 1 all are."
+    ),
+    "repeated": Fault(
+        "frames", False, "A frame is shown twice, and all later ones come later; at 1 half speed."
+    ),
 }
 """Fault name -> what it does."""
 

@@ -16,8 +16,8 @@ SCALE = 8.0
 """How many times smaller a picture becomes at dose 1 before it is scaled up again."""
 NOISE = 48.0
 """Standard deviation of the noise at dose 1, in grey levels."""
-STOPS = 1.5
-"""How far brightness wanders at dose 1, in stops to either side."""
+STOPS = 3.0
+"""How far brightness can wander at dose 1, in stops to either side."""
 PERIODS = (2.0, 8.0)
 """Shortest and longest period of a wave of the brightness, seconds."""
 _GAMMA = 2.2
@@ -25,7 +25,7 @@ _WAVES = 3
 
 
 def draw(seed: int, fault: str, *index: int) -> np.random.Generator:
-    """Return the generator of one decision; decisions of other faults and frames are independent."""
+    """Return the generator of one decision, independent of other faults' and other frames'."""
     return np.random.default_rng([seed & (2**64 - 1), zlib.crc32(fault.encode()), *index])
 
 
@@ -73,10 +73,10 @@ def exposed(frame: NDArray[np.uint8], dose: float, seed: int, seconds: float) ->
     import cv2
 
     random = draw(seed, "exposure")
-    periods = np.exp(random.uniform(*np.log(PERIODS), _WAVES))
+    periods = np.exp(random.uniform(math.log(PERIODS[0]), math.log(PERIODS[1]), _WAVES))
     starts = random.uniform(0, 2 * np.pi, _WAVES)
     turns = 2 * np.pi * seconds / periods
     wave = float(np.mean(np.sin(starts + turns) - np.sin(starts)))
-    gain = 2.0 ** (STOPS * dose * math.tanh(1.5 * wave) / _GAMMA)
+    gain = 2.0 ** (STOPS * dose * math.tanh(wave) / _GAMMA)
     table = np.clip(np.rint(np.arange(256) * gain), 0, 255).astype(np.uint8)
     return np.asarray(cv2.LUT(frame, table), dtype=np.uint8)

@@ -23,6 +23,8 @@ REFERENCE = "Reference-v0"
 
 REMOTE = "Remote-v0"
 
+DISTORTED = "Distorted-v0"
+
 
 @dataclass(frozen=True)
 class Episode:
@@ -89,6 +91,11 @@ class Settings:
     def is_remote(self) -> bool:
         """Whether the world runs in servers; then its options say where, not what it is."""
         return self.world in (REMOTE, REMOTE.removesuffix("-v0"))
+
+    @property
+    def is_distorted(self) -> bool:
+        """Whether the world under test is another one, named in its options, with spoilt frames."""
+        return self.world in (DISTORTED, DISTORTED.removesuffix("-v0"))
 
     @property
     def servers(self) -> int:

@@ -178,10 +178,17 @@ class Stage:
 
     @property
     def world_name(self) -> str:
-        """Name of the world under test, for records: which a remote one is, and a stand-in."""
+        """Name of the world under test, for records.
+
+        It says which a remote one is, that it is a stand-in, and what was done to its frames.
+        """
         name, spec = self.settings.world_name, self.world("").spec
         if self.settings.is_remote:
             return f"{name} {spec.name}"
+        distortion = getattr(self.world(""), "distortion", "")
+        if distortion and isinstance(self.settings.world, str):
+            base = self.settings.world_options["base"] if self.settings.is_distorted else name
+            name = f"{base} (distorted: {distortion})"
         marked = spec.stand_in and "(stand-in)" not in name
         return f"{name} (stand-in)" if marked else name
 

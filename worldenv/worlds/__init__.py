@@ -19,6 +19,7 @@ WORLDS: dict[str, str] = {
     "Panorama": "worldenv.worlds.panorama:make",
     "Recorded": "worldenv.worlds.recorded:make",
     "Remote": "worldenv.worlds.remote:make",
+    "Distorted": "worldenv.worlds.distorted:make",
     "WorldPlay": "worldenv.worlds.models.worldplay:make",
     "WorldPlayWan": "worldenv.worlds.models.worldplay_wan:make",
     "MatrixGame2": "worldenv.worlds.models.matrix_game2:make",

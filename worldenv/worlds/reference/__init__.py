@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from worldenv.camera import fov_of
+from worldenv.faults import FRAME_FAULTS, check_faults
 from worldenv.world import Start, UnknownName, World
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ OPTIONS = (
 def make(**options: Any) -> World:
     """Return the reference world; see ``worldenv.worlds.reference.world.ReferenceWorld``.
 
+    Its ``faults`` may be of its state and of its frames; with any of the latter it is
+    ``worldenv.distortion.Distorted``.
+
     Raises:
-        UnknownName: there is no such option.
+        UnknownName: there is no such option or fault.
         Unsupported: a value is out of range.
     """
     for name in options:
@@ -45,7 +49,15 @@ def make(**options: Any) -> World:
             raise UnknownName("option of Reference", name, OPTIONS)
     from worldenv.worlds.reference.world import ReferenceWorld
 
-    return ReferenceWorld(**options)
+    doses = check_faults(options.pop("faults", None))
+    of_frames = {name: dose for name, dose in doses.items() if name in FRAME_FAULTS}
+    of_state = {name: dose for name, dose in doses.items() if name not in of_frames}
+    world = ReferenceWorld(**options, faults=of_state)
+    if not any(of_frames.values()):
+        return world
+    from worldenv.distortion import Distorted
+
+    return Distorted(world, of_frames)
 
 
 def first_view(
