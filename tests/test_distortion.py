@@ -1,7 +1,12 @@
 """Faults on frames: what each dose does, to pictures and to the truth that goes with them."""
 
+import hashlib
 import itertools
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import cv2
 import gymnasium as gym
@@ -252,6 +257,25 @@ def test_snapshots_go_on_with_equal_bits():
     with pytest.raises(Unsupported, match="token"):
         world.restore(3)
     world.close()
+
+
+def digest():
+    """Return a digest of an episode with every fault."""
+    walk = played(Distorted(Player(), dict.fromkeys(FRAME_FAULTS, 0.3)), chunk=8)
+    return hashlib.sha256(walk.frames.tobytes()).hexdigest()
+
+
+def test_the_same_seed_gives_the_same_bits_in_any_process():
+    code = "import cv2; cv2.setNumThreads(1); import test_distortion as t; print(t.digest())"
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=here,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(here.parent), str(here)])},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == digest(), done.stderr
 
 
 def test_it_offers_what_the_world_offers_and_no_more():

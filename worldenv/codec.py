@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
+import selectors
 import subprocess
 import tempfile
 import time
@@ -119,14 +119,15 @@ class H264Stream:
         out = bytearray()
         until = time.monotonic() + PATIENCE
         pipe = self._decoder.stdout.fileno()
-        while len(out) < planes.size:
-            ready, _, _ = select.select([pipe], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                raise self._trouble("it keeps pictures back")
-            part = os.read(pipe, planes.size - len(out))
-            if not part:
-                raise self._trouble()
-            out += part
+        with selectors.DefaultSelector() as selector:
+            selector.register(pipe, selectors.EVENT_READ)
+            while len(out) < planes.size:
+                if not selector.select(max(0.0, until - time.monotonic())):
+                    raise self._trouble("it keeps pictures back")
+                part = os.read(pipe, planes.size - len(out))
+                if not part:
+                    raise self._trouble()
+                out += part
         return np.frombuffer(bytes(out), np.uint8).reshape(planes.shape)
 
     def _start(self) -> None:

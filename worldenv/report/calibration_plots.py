@@ -67,8 +67,8 @@ def limits_of(subject: Subject, responses: Sequence[Response]) -> tuple[float, f
     if high - low < least:
         middle = (low + high) / 2
         low, high = middle - least / 2, middle + least / 2
-        if subject.bounded:
-            low, high = max(low, subject.low), min(high, subject.high)
+    if subject.bounded:
+        low, high = max(low, subject.low), min(high, subject.high)
     return (low, high) if high > low else (low, low + 1e-9)
 
 
@@ -165,6 +165,9 @@ def forgetting_figure(calibration: Calibration, fault: str = "forget") -> str:
     for number, (title, subject, curve, colour) in enumerate(panels):
         left = gap + number * (side + gap)
         low, high, ticks = _rounded(min(curve.lows), max(curve.highs))
+        if subject.bounded:
+            low, high = max(low, subject.low), min(high, subject.high)
+            ticks = [tick for tick in ticks if low <= tick <= high]
         box = _Box(left + 34, 52, left + side, height - 44, low, high)
         said = _SAID[subject.key.partition("/")[2]]
         parts.append(
@@ -175,12 +178,12 @@ def forgetting_figure(calibration: Calibration, fault: str = "forget") -> str:
         parts += _drawn(box, curve, colour, thickness=2.2)
         parts.append(
             f'<text x="{(box.left + box.right) / 2:.0f}" y="{height - 8}" text-anchor="middle">'
-            f"{_DOSES.get(fault, f'dose of {escape(fault)}')}</text>"
+            f"{_DOSES.get(fault, f'planted {escape(fault)}, dose')}</text>"
         )
     return "".join([*parts, "</svg>\n"])
 
 
-_DOSES = {"forget": "share of what was out of view that is forgotten"}
+_DOSES = {"forget": "planted forgetting, dose"}
 
 
 def _curve(response: Response) -> _Curve | None:
@@ -242,8 +245,9 @@ def _rounded(low: float, high: float) -> tuple[float, float, list[float]]:
 
 
 def short(value: float) -> str:
-    """Return a number in at most five characters where it can be."""
-    if value == 0:
-        return "0"
-    text = f"{value:.2f}" if 0.1 <= abs(value) < 10 else f"{value:.2g}"
+    """Return a number in few characters: two decimals or figures, whole from 10 on."""
+    size = abs(value)
+    if size >= 10:
+        return f"{value:.0f}"
+    text = f"{value:.2f}" if size >= 0.1 else f"{value:.2g}"
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text

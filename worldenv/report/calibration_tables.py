@@ -11,6 +11,7 @@ from worldenv.evaluators.stats import Table
 from worldenv.faults import FAULTS
 
 __all__ = [
+    "NOTE",
     "benchmarks_of",
     "claims",
     "counts",
@@ -23,8 +24,15 @@ __all__ = [
     "works",
 ]
 
+NOTE = (
+    "noise: standard deviation over seeds within a case; spread: over cases; both without a fault. "
+    "senses, ignores: how many faults, of those that it is to; doses are of faults that it senses. "
+    "saturated: 95 % of the change to dose 1 has happened. most moved by: of what it is to ignore. "
+    "(met): the range is what was met."
+)
+"""What the columns of ``summary`` mean."""
+
 _SENSED = ("falls", "rises")
-_SHOWN = 3
 
 
 def benchmarks_of(calibration: Calibration) -> list[str]:
@@ -108,21 +116,17 @@ def summary(calibration: Calibration, benchmark: str) -> Table:
         "spread",
         "range",
         "senses",
-        "smallest dose detected",
-        "saturated by",
+        "detected from dose",
+        "saturated by dose",
         "ignores",
-        "moved most by what it is to ignore",
+        "most moved by",
         "measured by",
     )
     return Table(
         "Each metric",
         columns,
         tuple(rows),
-        (
-            "noise: standard deviation over seeds within a case; spread: over cases; both without "
-            "a fault. Saturated: 95 % of the change to dose 1 has happened. Doses are of faults "
-            "that the metric senses as expected; (met): the range is what was met.",
-        ),
+        (NOTE,),
     )
 
 
@@ -161,14 +165,7 @@ def claims(calibration: Calibration) -> Table:
 
 
 def _by_dose(responses: Sequence[Response], field: str) -> str:
-    """Return dose -> the faults that reach it first there, as text."""
-    at: dict[float, list[str]] = {}
-    for response in responses:
-        dose = getattr(response, field)
-        if dose is not None:
-            at.setdefault(dose, []).append(response.fault)
-    parts = []
-    for dose, names in sorted(at.items()):
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        parts.append(f"{dose:g}: {', '.join(names[:_SHOWN])}{more}")
-    return "; ".join(parts) or "–"
+    """Return how many faults have each dose, as text."""
+    found = Counter(getattr(response, field) for response in responses)
+    found.pop(None, None)
+    return ", ".join(f"{dose:g} in {found[dose]}" for dose in sorted(found)) or "–"

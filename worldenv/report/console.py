@@ -22,6 +22,7 @@ from rich.table import Table as RichTable
 
 if TYPE_CHECKING:
     from worldenv.bench import Estimate
+    from worldenv.calibration import Calibration
     from worldenv.evaluators.stats import Table
 
 # A pipe has no width; rich would take 80 columns and cut the numbers.
@@ -106,3 +107,38 @@ def print_table(table: Table) -> None:
     console.print(rich)
     for note in table.notes:
         console.print(f"  {escape(note)}", style="dim", soft_wrap=True)
+
+
+def print_calibration(calibration: Calibration) -> None:
+    """Print what the page says in short: each metric, what was not as expected, the claims."""
+    from worldenv.report import calibration_tables as tables
+    from worldenv.report.calibration_matrix import VERDICTS
+    from worldenv.report.page import TITLES
+
+    found = tables.counts(calibration.responses)
+    for benchmark in tables.benchmarks_of(calibration):
+        table = tables.summary(calibration, benchmark)
+        kept = [table.columns.index(c) for c in _PRINTED]
+        title = f"{TITLES.get(benchmark, benchmark)}, {calibration.profile}"
+        rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
+        print_table(type(table)(title, _PRINTED, rows))
+    wrong = tables.surprises(calibration)
+    if wrong.rows:
+        shown = ("score", "fault", "expected", "moved", "why")
+        kept = [wrong.columns.index(c) for c in shown]
+        rows = tuple(tuple(row[i] for i in kept) for row in wrong.rows)
+        print_table(type(wrong)(wrong.title, shown, rows))
+    if calibration.controls:
+        print_table(tables.claims(calibration))
+    said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
+    console.print(f"{len(calibration.responses)} curves: {said or 'none'}", highlight=False)
+
+
+_PRINTED = (
+    "metric",
+    "perfect",
+    "noise",
+    "senses",
+    "ignores",
+    "most moved by",
+)
