@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table as RichTable
 
 from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_weights import say_wanting
-from worldenv.report.console import console, errors, progress_bar
+from worldenv.report.console import console, errors, print_calibration, progress_bar
 from worldenv.world import UnknownName, Unsupported
 
 if TYPE_CHECKING:
     from worldenv.calibrate import Estimate, Outcome
-    from worldenv.calibration import Calibration
     from worldenv.calibration_plan import Design
 
 QUICK = ("forget", "blur")
@@ -140,7 +137,7 @@ def finish(outcome: Outcome) -> None:
     from worldenv.calibrate import RESULT
     from worldenv.report.calibration import write_page
 
-    print_matrix(outcome.calibration)
+    print_calibration(outcome.calibration)
     for name, error in outcome.failed.items():
         errors.print(f"[red]failed[/] {escape(name)}: {escape(error)}", soft_wrap=True)
     page = outcome.folder / "report.html"
@@ -149,41 +146,3 @@ def finish(outcome: Outcome) -> None:
     console.print(f"Report: {escape(str(page))}", soft_wrap=True)
     if outcome.failed:
         sys.exit(1)
-
-
-def print_matrix(calibration: Calibration) -> None:
-    """Print what spoke against expectations, and how many held, by fault; then the controls."""
-    table = RichTable(title="Calibration", title_justify="left", title_style="bold")
-    for column in ("fault", "must answer", "do", "must ignore", "do", "open"):
-        table.add_column(column, justify="left" if column == "fault" else "right")
-    by_fault: dict[str, Counter[tuple[bool, str]]] = {}
-    for response in calibration.responses:
-        counts = by_fault.setdefault(response.fault, Counter())
-        kind = response.expected in ("falls", "rises")
-        counts[kind, "open" if response.expected == "open" else response.verdict] += 1
-    for fault, counts in by_fault.items():
-        cells = []
-        for kind in (True, False):
-            good, bad = counts[kind, "as expected"], counts[kind, "not as expected"]
-            colour = "green" if not bad else "yellow"
-            cells += [str(good + bad), f"[{colour}]{good}[/]"]
-        table.add_row(escape(fault), *cells, str(counts[False, "open"]))
-    console.print(table)
-    against = [r for r in calibration.responses if r.verdict == "not as expected"]
-    if against:
-        failed = RichTable(
-            title="Not as expected", title_justify="left", title_style="bold", show_lines=False
-        )
-        for column in ("score", "fault", "expected", "moved", "why"):
-            failed.add_column(column, justify="right" if column == "moved" else "left")
-        for r in against:
-            moved = "" if r.moved is None else f"{r.moved:+.1%}"
-            failed.add_row(escape(r.subject), r.fault, r.expected, moved, escape(r.reason))
-        console.print(failed)
-    for control in calibration.controls:
-        mark = {True: "[green]holds[/]", False: "[yellow]does not hold[/]", None: "[dim]open[/]"}
-        console.print(
-            f"{mark[control.holds]} {escape(control.claim)}: {escape(control.found)}",
-            soft_wrap=True,
-            highlight=False,
-        )

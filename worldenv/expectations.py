@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, NamedTuple, get_args
 
 from worldenv.calibration import Expected
 from worldenv.faults import FAULTS
@@ -114,7 +114,7 @@ def _signs(
     for fault, (_, sign) in found.items():
         holding = [g for g in why if g in groups and fault in groups[g]]
         reason = why.get(fault) or next((why[g] for g in holding), "")
-        out[fault] = Expectation(cast("Expected", sign), reason)
+        out[fault] = Expectation(sign, reason)
     return out
 
 
