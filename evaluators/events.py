@@ -31,11 +31,13 @@ class Glimpse(NamedTuple):
         progress: 0 (start) to 1 (final state), None when no event is shown.
         name: Name of the shown event.
         variant: Variant of the thing that changes, None when it is gone.
+        in_view: Whether the frame shows that thing; a world that does not say so shows it.
     """
 
     progress: float | None
     name: str | None
     variant: str | None
+    in_view: bool = True
 
 
 class TruthEvent:
@@ -64,7 +66,8 @@ def glimpse(state: Mapping[str, Any], instance: Any) -> Glimpse:
     variant = None if thing is None else str(thing.get("variant"))
     if not isinstance(instance, int):
         variant = ""
-    return Glimpse(None if progress is None else float(progress), event.get("name"), variant)
+    shows = bool(event.get("in_view", True))
+    return Glimpse(None if progress is None else float(progress), event.get("name"), variant, shows)
 
 
 def started(in_view: Sequence[Glimpse]) -> bool:
@@ -74,34 +77,78 @@ def started(in_view: Sequence[Glimpse]) -> bool:
     return len(seen) >= 2 and max(seen) > min(seen)
 
 
+class Absence(NamedTuple):
+    """Where an event is left and met again.
+
+    Attributes:
+        left: Index of the last glimpse before the longest absence.
+        back: Index of the first glimpse after it.
+        met: Whether it is in view there.
+    """
+
+    left: int
+    back: int
+    met: bool
+
+
+def absence(
+    before: Sequence[Glimpse], away: Sequence[Glimpse], after: Sequence[Glimpse]
+) -> Absence:
+    """Return where an event is left and met again, as indices into the three parts end to end.
+
+    An event that never goes out of view is left with ``before`` and met with ``after``.
+    """
+    every = [*before, *away, *after]
+    longest = (0, 0)
+    start: int | None = None
+    for index, glimpse in enumerate(every):
+        if glimpse.in_view:
+            start = index
+        elif start is not None and index - start > longest[1] - longest[0]:
+            longest = (start, index)
+    left, gone = longest
+    if gone == left:
+        return Absence(len(before) - 1, len(before) + len(away), True)
+    if gone + 1 == len(every):
+        return Absence(left, gone, False)
+    return Absence(left, gone + 1, True)
+
+
 def judge(
     before: Sequence[Glimpse], away: Sequence[Glimpse], after: Sequence[Glimpse]
 ) -> dict[str, bool]:
     """Answer the eight questions from the state shown before, during and after the absence.
 
     Two an aspect, in the order of ASPECTS; True means as a world that kept the event would show.
+    What is not in view on return has neither gone on nor come to its end.
     """
     every = [*before, *away, *after]
     progress = np.array([np.nan if g.progress is None else g.progress for g in every])
     known = bool(np.isfinite(progress).all()) and bool(before) and bool(after)
-    last_seen = progress[len(before) - 1] if before else np.nan
-    first_back, final = (progress[-len(after)], progress[-1]) if after else (np.nan, np.nan)
     slack = 1e-6
     least = constant("worldmembench.progress_start")
     steady = known and bool((np.diff(progress) >= -slack).all())
-    unseen = progress[len(before) : len(before) + len(away)]
+    left, back, met = absence(before, away, after)
+    # What it did in view just before and after the absence is not what it did unseen.
+    in_view = 0.0
+    if known and not all(g.in_view for g in every):
+        in_view = 3 * float(np.diff(progress[max(left - 2, 0) : left + 1]).max(initial=0.0))
+    at_left, at_back = (progress[left], progress[back]) if known else (np.nan, np.nan)
+    reached = max(at_left, progress[back - 1]) if known else np.nan
+    final, ends_in_view = (progress[-1], after[-1].in_view) if after else (np.nan, False)
     return {
         # It counts as gone on when it grew, or had nothing left to grow.
-        "went on while unseen": bool(known and first_back > min(last_seen + least, 1 - least)),
+        "went on while unseen": bool(
+            known and met and at_back > min(at_left + in_view + least, 1 - least)
+        ),
         "further at the end than when left": bool(
-            known and final > min(last_seen + least, 1 - least)
+            known and ends_in_view and final > min(at_left + least, 1 - least)
         ),
         "never went back": steady,
-        "not reset on return": bool(
-            known and first_back >= (unseen[-1] if len(unseen) else last_seen) - slack
-        ),
-        "reached its final state": bool(known and final >= 1 - least),
-        "the thing is there at the end": bool(after) and after[-1].variant is not None,
+        # Back at the start is what has lost more than half of the way it had come.
+        "not reset on return": bool(known and at_back >= reached / 2 - slack),
+        "reached its final state": bool(known and ends_in_view and final >= 1 - least),
+        "the thing is there at the end": ends_in_view and after[-1].variant is not None,
         "the thing stayed the same": len({g.variant for g in every}) == 1
         and None not in {g.variant for g in every},
         "one event, never out of range": known

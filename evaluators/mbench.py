@@ -154,11 +154,15 @@ def _evolution(context: Context) -> list[Measurement]:
             for part, frames in parts.items()
         }
         detail: dict[str, Any] = _shared(context, "event")
-        left, back = seen["before"][-1].progress, seen["after"][0].progress
+        every = [*seen["before"], *seen["away"], *seen["after"]]
+        gone = events.absence(seen["before"], seen["away"], seen["after"])
+        left, back = every[gone.left].progress, every[gone.back].progress
         if left is None or back is None:
             reason = "the world shows no event"
             return [Outcome(status="no_observation", detail={**detail, "reason": reason})] * 3
         share = 1.0 if left >= 1 else float(np.clip((back - left) / (1 - left), 0, 1))
+        if not gone.met:
+            share = 0.0
         answers = events.judge(seen["before"], seen["away"], seen["after"])
         kept = [answers[name] for name in events.INVARIANTS]
         correct = float(np.mean(kept))

@@ -9,15 +9,9 @@ from typing import Any
 
 from worldenv import store
 from worldenv.case import Case, Item, Suite, load_suite
+from worldenv.controls import FLOORS, PERFECT, PROBES
 from worldenv.evaluators.profile import load_profile
 from worldenv.world import World, WorldEnvError
-
-CONTROLS: dict[str, dict[str, float]] = {
-    "perfect": {},
-    "amnesiac": {"forget": 1.0},
-    "frozen": {"frozen": 1.0},
-}
-"""Floor and ceiling: what each control plants in Reference-v0."""
 
 REFERENCE = "Reference-v0"
 
@@ -36,7 +30,7 @@ class Episode:
         options: Arguments of the evaluator.
         item: Case and script.
         seed: Seed of the world.
-        control: Empty for the world under test, else a key of ``CONTROLS``.
+        control: Empty for the world under test, else a key of ``controls.CONTROLS``.
     """
 
     suite: str
@@ -238,19 +232,23 @@ def _control_episodes(episodes: Sequence[Episode], *, perfect: bool) -> list[Epi
 
     The perfect world walks every item, since a score is read beside its ceiling on the same case.
     The floors walk, in each suite, the first item with people, with other targets, and with an
-    event: every metric has a floor, and the floors stay cheap.
+    event: every metric has a floor, and the floors stay cheap. The probes walk one item of each
+    benchmark, of things where there is one.
 
     Args:
         episodes: Episodes of the world under test.
         perfect: Whether to walk the perfect world; it is its own ceiling.
     """
     scenes = [e for e in episodes if e.item.case.scene is not None]
-    found = [replace(e, control="perfect") for e in scenes if perfect and e.seed == scenes[0].seed]
+    found = [replace(e, control=PERFECT) for e in scenes if perfect and e.seed == scenes[0].seed]
     first: dict[tuple[str, str], Episode] = {}
     for episode in scenes:
         first.setdefault((episode.suite, _kind(episode.item.case)), episode)
-    found += [replace(e, control=floor) for e in first.values() for floor in ("amnesiac", "frozen")]
-    return found
+    found += [replace(e, control=floor) for e in first.values() for floor in FLOORS]
+    probed: dict[str, Episode] = {}
+    for episode in sorted(first.values(), key=lambda e: _kind(e.item.case) != "things"):
+        probed.setdefault(episode.benchmark, episode)
+    return found + [replace(e, control=probe) for e in probed.values() for probe in PROBES]
 
 
 def _kind(case: Case) -> str:

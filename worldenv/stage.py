@@ -18,11 +18,12 @@ from typing import Any
 
 from worldenv import store
 from worldenv.case import Case
+from worldenv.controls import CONTROLS
 from worldenv.env import WorldEnv
 from worldenv.evaluators.constants import CONSTANTS_VERSION
 from worldenv.evaluators.engine import Engine, Summary, build_engine
 from worldenv.rollout import InvalidRollout, Rollout, StorageError
-from worldenv.schedule import CONTROLS, REFERENCE, Episode, Settings
+from worldenv.schedule import REFERENCE, Episode, Settings
 from worldenv.store import EpisodeRecord, StoreError
 from worldenv.world import WeightsNotFound, World, WorldEnvError
 from worldenv.worlds import load_world
@@ -208,8 +209,11 @@ class Stage:
             return dict(getattr(self.world(""), "served", {}))
         if not control:
             return self.settings.identity
-        shared = self.settings.world_options if self.settings.is_reference else {}
-        return {**shared, "faults": CONTROLS[control] or None}
+        shared = dict(self.settings.world_options) if self.settings.is_reference else {}
+        # What makes the world under test forget is no part of a control.
+        for limit in ("context", "budget"):
+            shared.pop(limit, None)
+        return {**shared, "faults": CONTROLS[control].faults or None}
 
     def perform(
         self, episode: Episode, run: Path, progress: Progress

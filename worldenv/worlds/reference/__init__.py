@@ -26,6 +26,7 @@ OPTIONS = (
     "detail",
     "threads",
     "faults",
+    "absence",
     "truth",
     "family",
     "cache",

@@ -1,9 +1,9 @@
-"""What a world has shown of its instances, and which of them it forgets while they are away."""
+"""What a world has shown of its instances, and what faults draw for them while they are away."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,17 @@ __all__ = ["ABSENCE", "Memory", "seen_in"]
 
 ABSENCE = 16
 """Frames out of view after which an instance may be forgotten."""
+SALTS = {
+    "forget": 41,
+    "vanish": 47,
+    "swap_objects": 53,
+    "swap_people": 59,
+    "duplicate": 89,
+    "deform": 97,
+    "layout_shuffle": 101,
+    "restyle": 103,
+}
+"""Fault -> what sets its draws apart from those of the others."""
 
 
 @dataclass(frozen=True)
@@ -20,37 +31,61 @@ class Memory:
 
     Attributes:
         seed: Of the episode.
-        dose: Probability that an absence ends in something else.
+        absence: Frames out of view that count as an absence.
         last: Instance id -> frame in which it was last seen.
-        absences: Instance id -> absences of at least ``ABSENCE`` frames so far.
+        absences: Instance id -> absences that have been decided about.
+        settled: Instance id -> its ``last`` when that was done last.
     """
 
     seed: int
-    dose: float
-    last: Mapping[int, int]
-    absences: Mapping[int, int]
+    absence: int = ABSENCE
+    last: Mapping[int, int] = field(default_factory=dict)
+    absences: Mapping[int, int] = field(default_factory=dict)
+    settled: Mapping[int, int] = field(default_factory=dict)
+
+    def away(self, frame: int) -> list[int]:
+        """Return the ids that are absent before a frame and not decided about, ascending."""
+        return [i for i in sorted(self.last) if self._lost(i, frame)]
 
     def returned(self, frame: int, ids: NDArray[np.uint16]) -> list[int]:
-        """Return the ids seen in an id image that had been out of view for ``ABSENCE`` frames."""
-        return [i for i in seen_in(ids) if i in self.last and frame - self.last[i] - 1 >= ABSENCE]
+        """Return those of the ids in an id image that are absent and not decided about."""
+        return [i for i in seen_in(ids) if i in self.last and self._lost(i, frame)]
 
-    def forgets(self, instance: int) -> int | None:
-        """Return the seed to re-imagine an instance with as it comes back, None to keep it.
+    def _lost(self, instance: int, frame: int) -> bool:
+        last = self.last[instance]
+        return frame - last - 1 >= self.absence and self.settled.get(instance) != last
 
-        The draw depends on episode, instance and absence only, so whatever a dose forgets, a
-        larger dose forgets too, into the same thing.
+    def draw(self, fault: str, instance: int, doses: Mapping[str, float]) -> int | None:
+        """Return the seed of what a fault makes of an instance as it comes back, None for nothing.
+
+        The draw depends on episode, instance, absence and fault only, so whatever a dose does, a
+        larger dose does too, with the same seed.
         """
-        draw = np.random.default_rng([self.seed, instance, self.absences.get(instance, 0), 41])
-        chance, seed = float(draw.random()), int(draw.integers(1 << 31))
-        return seed if chance < self.dose else None
+        if fault not in doses:
+            return None
+        chance, seed = self._drawn(fault, instance)
+        return seed if chance < doses[fault] else None
 
-    def after(self, frame: int, ids: NDArray[np.uint16], came_back: list[int]) -> Memory:
-        """Return the memory once a frame with this id image has been shown."""
-        last = {**self.last, **dict.fromkeys(seen_in(ids), frame)}
-        absences = dict(self.absences)
-        for i in came_back:
+    def seed_of(self, fault: str, instance: int) -> int:
+        """Return the seed of what a graded fault makes of an instance as it comes back."""
+        return self._drawn(fault, instance)[1]
+
+    def _drawn(self, fault: str, instance: int) -> tuple[float, int]:
+        count = self.absences.get(instance, 0)
+        rng = np.random.default_rng([self.seed, instance, count, SALTS[fault]])
+        return float(rng.random()), int(rng.integers(1 << 31))
+
+    def decided(self, instances: Collection[int]) -> Memory:
+        """Return the memory once it has been decided what becomes of instances after an absence."""
+        absences, settled = dict(self.absences), dict(self.settled)
+        for i in instances:
             absences[i] = absences.get(i, 0) + 1
-        return replace(self, last=last, absences=absences)
+            settled[i] = self.last[i]
+        return replace(self, absences=absences, settled=settled)
+
+    def after(self, frame: int, ids: NDArray[np.uint16]) -> Memory:
+        """Return the memory once a frame with this id image has been shown."""
+        return replace(self, last={**self.last, **dict.fromkeys(seen_in(ids), frame)})
 
 
 def seen_in(ids: NDArray[np.uint16]) -> list[int]:

@@ -48,6 +48,9 @@ class Lit:
         around: Instance id -> (k, 3) int32.
         unlit: The same with the lamps dark that the event dims, None where it dims none. Light is
             linear: at a share of their brightness it is that share of the way from here to there.
+        gain: Factors per channel on direct light (and on what glows) and on light from around,
+            shape (2, 3) float32; None where the light is as it was built. ``direct`` and
+            ``around`` are without it.
     """
 
     scene: Scene
@@ -58,6 +61,21 @@ class Lit:
     direct: dict[int, NDArray[np.int32]]
     around: dict[int, NDArray[np.int32]]
     unlit: Lit | None = None
+    gain: NDArray[np.float32] | None = None
+
+    def with_gain(self, gain: NDArray[np.float32] | None) -> Lit:
+        """Return it in light of another strength and colour; nothing is built anew."""
+        unlit = None if self.unlit is None else replace(self.unlit, gain=gain)
+        return replace(self, gain=gain, unlit=unlit)
+
+    def received(
+        self, direct: NDArray[np.int32], around: NDArray[np.int32], unit: float = UNIT
+    ) -> NDArray[np.float32]:
+        """Return light (k, 3) from counts of direct light and of light from around."""
+        if self.gain is None:
+            return np.asarray((direct + around) * unit, dtype=np.float32)
+        light = direct * (self.gain[0] * unit) + around * (self.gain[1] * unit)
+        return np.asarray(light, dtype=np.float32)
 
 
 def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
@@ -220,6 +238,22 @@ def _box(tree: Tree) -> NDArray[np.float32]:
     return box
 
 
+def _same_shape(a: Instance, b: Instance) -> bool:
+    """Return whether two instances are in the way of light alike, and gather it alike."""
+    p, q = a.mesh, b.mesh
+    glows = [
+        np.array([m.emission > 0 for m in mesh.materials])[mesh.face_material] for mesh in (p, q)
+    ]
+    return (
+        (p.two_sided, p.smooth, p.texel, p.shades) == (q.two_sided, q.smooth, q.texel, q.shades)
+        and (a.flat, a.moves, a.id) == (b.flat, b.moves, b.id)
+        and np.array_equal(a.pose, b.pose)
+        and np.array_equal(p.vertices, q.vertices)
+        and np.array_equal(p.faces, q.faces)
+        and np.array_equal(glows[0], glows[1])
+    )
+
+
 def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
     """Return ``scene`` lit, given a lit scene that differs from it in some instances only.
 
@@ -235,9 +269,22 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
     means: dict[str, NDArray[np.float32]] = {}
     parts, trees = dict(lit.parts), dict(lit.trees)
     direct, around = dict(lit.direct), dict(lit.around)
-    boxes = []
+    boxes: list[NDArray[np.float32]] = []
+    repainted: list[NDArray[np.float32]] = []
     present = {i.id: i for i in scene.instances}
+    before = {i.id: i for i in lit.scene.instances}
+    fresh = set(changed)
     for i in changed:
+        if i in present and i in before and _same_shape(before[i], present[i]):
+            # Nothing else stands in the way of light: only what it throws back has changed.
+            fresh.discard(i)
+            texture_means(scene, present[i], means)
+            parts[i] = _parts(present[i])
+            repaint = _tree(present[i], parts[i][0], means)
+            if repaint is not None:
+                trees[i] = repaint
+                repainted.append(_box(repaint))
+            continue
         old = trees.pop(i, None)
         if old is not None:
             boxes.append(_box(old))
@@ -263,26 +310,29 @@ def relight(lit: Lit, scene: Scene, changed: list[int], threads: int) -> Lit:
         direct,
         around,
         None if lit.unlit is None else relight(lit.unlit, scene, changed, threads),
+        lit.gain,
     )
     wanted = {}
     both = DIRECT | INDIRECT
-    fresh = set(changed)
     others = {i: p[0] for i, p in parts.items() if i not in fresh}
-    if boxes and others:
-        flags = affected(
-            lit.lamps,
+    if (boxes or repainted) and others:
+        receivers = (
             np.concatenate([p.points for p in others.values()]),
             np.concatenate([p.directions for p in others.values()]),
             np.concatenate([p.pattern for p in others.values()]),
             _flags(list(others.values())),
-            np.array(boxes, np.float32),
-            threads,
         )
+        flags = np.zeros(len(receivers[0]), np.uint8)
+        for some, kinds in ((boxes, both), (repainted, INDIRECT)):
+            if some:
+                met = affected(lit.lamps, *receivers, np.array(some, np.float32), threads)
+                flags |= met & np.uint8(kinds)
         at = 0
         for i, p in others.items():
             wanted[i] = flags[at : at + len(p.points)]
             at += len(p.points)
-        after = _compute(after, wanted, threads, lit.tree, np.array(boxes, np.float32))
+        around_them = np.array([*boxes, *repainted], np.float32)
+        after = _compute(after, wanted, threads, lit.tree, around_them)
     new = {i: np.full(len(parts[i][0].points), both, np.uint8) for i in sorted(fresh & set(parts))}
     return _compute(after, new, threads)
 
@@ -302,7 +352,7 @@ def probe(lit: Lit, point: NDArray[np.float64]) -> NDArray[np.float32]:
         np.full(6, DIRECT | INDIRECT, np.uint8),
     )
     gather(lit.tree, lit.lamps, where, direct, around, 1)
-    return np.asarray((direct + around) * UNIT, dtype=np.float32)
+    return lit.received(direct, around)
 
 
 def exposure(scene: Scene) -> float:

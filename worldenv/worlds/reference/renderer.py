@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,11 +19,13 @@ from worldenv.worlds.reference.changing import (
     sphere_of,
 )
 from worldenv.worlds.reference.coarse import lend
+from worldenv.worlds.reference.costumes import Costumes, Rows
 from worldenv.worlds.reference.light import UNIT
 from worldenv.worlds.reference.lit import Lit, build_light, exposure, probe, relight
 from worldenv.worlds.reference.parts import Part, place, smooth_normals, turned
 from worldenv.worlds.reference.scene import Instance, Mesh, Scene
 from worldenv.worlds.reference.texels import ENCODE, FINE_LINEAR, LEVELS, Pool
+from worldenv.worlds.reference.wander import Guise
 
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
@@ -55,6 +58,7 @@ class _Level(NamedTuple):
     part: Part
     first_vertex: int
     first_face: int
+    first_chart: int
 
 
 class Renderer:
@@ -87,11 +91,15 @@ class Renderer:
         self._finest = 1 << (max(size) * supersample).bit_length() if small else 1 << (LEVELS - 1)
         self._pool = Pool(self._finest)
         self._resolved: dict[tuple[int, int, bool], tuple[Any, ...]] = {}
+        self._densities: dict[
+            tuple[int, int], tuple[Part, NDArray[np.int64], NDArray[np.float32]]
+        ] = {}
         width, height = size
         shape = (height * supersample, width * supersample)
         self._inverse = np.zeros(shape, np.float32)
         self._record = np.zeros(shape, np.int32)
         self._probes: dict[tuple[int, bytes], tuple[NDArray[np.float32], ...]] = {}
+        self._guise: Callable[[Instance], Guise | None] | None = None
         self._assemble()
 
     @property
@@ -117,6 +125,16 @@ class Renderer:
         self._exposure = lit.scene.exposure * exposure(lit.scene)
         self._probes.clear()
         self._assemble()
+
+    def wear(self, guise: Callable[[Instance], Guise | None] | None) -> None:
+        """Draw instances otherwise than they are in the scene from now on.
+
+        Args:
+            guise: Instance -> how it is drawn, None as it is; never asked about what moves. None
+                draws all as they are.
+        """
+        self._guise = guise
+        self._chosen = False
 
     def _assemble(self) -> None:
         """Lay all parts end to end in the arrays that the kernels read."""
@@ -150,7 +168,7 @@ class Renderer:
             for k, part in enumerate(lit.parts[instance.id]):
                 mesh = meshes[k]
                 assert mesh is not None
-                levels.append(_Level(part, vertex, face))
+                levels.append(_Level(part, vertex, face, chart))
                 light, light_map = self._light_of(lit, instance.id, k)
                 if lit.unlit is not None:
                     for column, dark in zip(
@@ -158,7 +176,7 @@ class Renderer:
                     ):
                         column.append(dark)
                 material = part.face_material
-                table = _materials(mesh, self._pool.number, self._exposure)
+                table = _materials(mesh, self._pool.number, self._exposure, lit.gain)
                 texture = table[0][material]
                 layout = part.chart_layout.copy()
                 layout[:, 0] += texel
@@ -169,7 +187,9 @@ class Renderer:
                 columns["texture"].append(texture)
                 columns["tint"].append(table[1][material])
                 columns["glows"].append(table[2][material])
-                columns["density"].append(_density(part, pool.side[texture]))
+                columns["density"].append(
+                    self._density_of(part, instance.id, k, pool.side[texture])
+                )
                 columns["chart"].append(
                     np.where(part.face_chart >= 0, part.face_chart + np.int32(chart), np.int32(-1))
                 )
@@ -235,6 +255,30 @@ class Renderer:
         self._spheres = np.zeros((len(instances), 4))
         for k, instance in enumerate(instances):
             self._spheres[k] = sphere_of(lit.parts[instance.id][0].local, instance.pose)
+        rows = {
+            i: tuple(
+                Rows(
+                    x.part,
+                    slice(x.first_vertex, x.first_vertex + len(x.part.vertices)),
+                    slice(x.first_face, x.first_face + len(x.part.faces)),
+                    slice(x.first_chart, x.first_chart + len(x.part.chart_layout)),
+                )
+                for x in levels
+            )
+            for i, levels in self._levels.items()
+        }
+        self._costumes = Costumes(self._geometry, rows, instances, self._spheres)
+        self._chosen = self._guise is None
+
+    def _density_of(
+        self, part: Part, instance: int, k: int, side: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Return texels of mipmap 0 a metre (m,), kept while part and textures stay."""
+        old = self._densities.get((instance, k))
+        if old is None or old[0] is not part or not np.array_equal(old[1], side):
+            old = (part, side, _density(part, side))
+            self._densities[instance, k] = old
+        return old[2]
 
     def _light_of(
         self, lit: Lit, instance: int, k: int
@@ -245,12 +289,12 @@ class Renderer:
         # A scene whose lamps are dimmed is also looked up without them.
         key = (instance, k, lit is self._lit)
         old = self._resolved.get(key)
-        if old is None or old[0] is not direct or old[1] is not around:
-            unit = UNIT / 2 if full.two_sided else UNIT
-            light = np.asarray((direct + around) * unit, dtype=np.float32)
-            old = (direct, around, *_resolve(part, light if k == 0 else lend(full, light, part)))
+        made_of = (direct, around, lit.gain)
+        if old is None or any(a is not b for a, b in zip(old[:3], made_of, strict=True)):
+            light = lit.received(direct, around, UNIT / 2 if full.two_sided else UNIT)
+            old = (*made_of, *_resolve(part, light if k == 0 else lend(full, light, part)))
             self._resolved[key] = old
-        return old[2], old[3]
+        return old[3], old[4]
 
     def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
         """Return the picture from a camera-to-scene pose (4, 4) at a time in seconds.
@@ -283,7 +327,14 @@ class Renderer:
             shade_id,
             background,
         )
-        visible = self._visible(camera, float(K[0, 0]))
+        if not self._chosen:
+            self._costumes.choose(self._guise)
+            self._chosen = True
+        visible, order, coarse = self._visible(camera, float(K[0, 0]))
+        last = [len(self._levels[i.id]) - 1 for i in self.scene.instances]
+        self._costumes.put_on(
+            (int(k), last[k] if small else 0) for k, small in zip(order, coarse, strict=True)
+        )
         raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads, rgb)
         return Drawn(picture.frame, picture.depth, picture.ids)
 
@@ -362,8 +413,13 @@ class Renderer:
             return np.zeros((0, 4), np.float32), np.zeros(0, np.uint16)
         return np.concatenate(shades).astype(np.float32), np.array(owners, np.uint16)
 
-    def _visible(self, camera: raster.Camera, focal: float) -> NDArray[np.int64]:
-        """Return the rows of the instances in the frustum, nearest first."""
+    def _visible(
+        self, camera: raster.Camera, focal: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.intp], NDArray[np.bool_]]:
+        """Return what ``raster.draw`` takes of the instances in the frustum, nearest first.
+
+        Also which instances they are, by their order in the scene, and which are drawn coarse.
+        """
         width, height = self.size
         spheres = self._spheres
         centre = (spheres[:, :3] - camera.centre) @ camera.turn.T
@@ -385,7 +441,7 @@ class Renderer:
         near = z[order] - radius[order] <= raster.NEAR
         records = table[:, 1] * (1 + near)
         table[:, 4] = np.cumsum(records) - records
-        return table
+        return table, order, coarse
 
 
 def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
@@ -420,7 +476,7 @@ def _resolve(
 
 
 def _materials(
-    mesh: Mesh, pooled: dict[str, int], factor: float
+    mesh: Mesh, pooled: dict[str, int], factor: float, gain: NDArray[np.float32] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.uint8]]:
     texture = np.array([pooled[m.texture] for m in mesh.materials], np.int32)
     tint = np.array(
@@ -430,6 +486,9 @@ def _materials(
         ],
         np.float32,
     )
+    if gain is not None:
+        # Lamps, screens and the sky shine like the light that falls on everything else.
+        tint[[m.emission > 0 for m in mesh.materials]] *= gain[0]
     return texture, tint, np.array([m.emission > 0 for m in mesh.materials], np.uint8)
 
 

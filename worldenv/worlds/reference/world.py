@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from worldenv.camera import CameraPath, Primitive, intrinsics
 from worldenv.context import POLICIES, check_policy, read_budget, vertical_fov
-from worldenv.faults import check_faults
+from worldenv.faults import STATE_FAULTS, check_faults
 from worldenv.world import (
     Chunk,
     GenerationFailed,
@@ -20,6 +20,8 @@ from worldenv.world import (
     WorldSpec,
 )
 from worldenv.worlds.reference.compile import cores, default_threads
+from worldenv.worlds.reference.content_faults import CONTENT, Content, Look, begin
+from worldenv.worlds.reference.event_faults import Clock, broken, start_clock
 from worldenv.worlds.reference.families import (
     FAMILIES,
     SceneName,
@@ -28,9 +30,10 @@ from worldenv.worlds.reference.families import (
     reimagine,
     scene_of,
 )
-from worldenv.worlds.reference.faults import Memory, seen_in
+from worldenv.worlds.reference.faults import ABSENCE, seen_in
 from worldenv.worlds.reference.history import History
-from worldenv.worlds.reference.lit import Lit
+from worldenv.worlds.reference.lit import Lit, relight
+from worldenv.worlds.reference.motion_faults import Motion, start_motion
 from worldenv.worlds.reference.renderer import DETAILS, Drawn, Renderer
 from worldenv.worlds.reference.scene import Scene
 
@@ -49,18 +52,24 @@ class _Episode:
         view: Camera to scene at frame 0, shape (4, 4).
         frame: Index of the newest frame.
         lit: The scene as it is shown.
-        memory: What the forget fault keeps, None without it.
+        content: What content faults have done, None without them.
         history: What a context policy looks back at, None for ``full``.
         first: Frame 0 and its state, for the frozen fault.
+        clock: When the event is.
+        motion: What leads the camera astray, None where nothing does.
+        pose: The realised pose of the newest frame, in frame-0 coordinates, shape (4, 4).
     """
 
     name: SceneName
     view: NDArray[np.float64]
     frame: int
     lit: Lit
-    memory: Memory | None
+    content: Content | None
     history: History | None
     first: tuple[Drawn, dict[str, Any]]
+    clock: Clock
+    motion: Motion | None
+    pose: NDArray[np.float64]
 
 
 class ReferenceWorld:
@@ -85,6 +94,7 @@ class ReferenceWorld:
         detail: str = "auto",
         threads: int | None = None,
         faults: Mapping[str, float] | None = None,
+        absence: int = ABSENCE,
         truth: Collection[str] = TRUTH,
         family: str = "interior",
         cache: bool = True,
@@ -102,9 +112,9 @@ class ReferenceWorld:
             supersample: Samples along each side of a pixel, 1 to 8.
             detail: ``auto`` (coarse meshes where they are small), ``full`` or ``coarse``.
             threads: At most so many; None is all cores, or 1 in a child process.
-            faults: Planted faults: ``forget`` (probability in [0, 1] that an instance which was
-                out of view for 16 frames comes back as something else) and ``frozen`` (1: frame 0
-                is repeated whatever is asked).
+            faults: Planted faults, name -> dose in [0, 1]; see ``worldenv.faults``.
+            absence: Frames out of view after which content and event faults set in; scripts that
+                turn faster than a degree a frame need fewer than the usual 16.
             truth: Which of ``pose``, ``depth``, ``ids`` and ``state`` chunks carry.
             family: Scene family when a start names none.
             cache: Whether built light is kept in the user's cache folder.
@@ -131,7 +141,9 @@ class ReferenceWorld:
         if threads is not None:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
-        self._faults = check_faults(faults, ("forget", "frozen"))
+        self._faults = check_faults(faults, STATE_FAULTS)
+        _whole("absence", absence, 1, 1 << 20)
+        self._absence = absence
         if isinstance(truth, str) or not isinstance(truth, Collection):
             raise Unsupported(f"truth must be a collection of names, got {truth!r}")
         for key in truth:
@@ -140,9 +152,10 @@ class ReferenceWorld:
         self._family = _choice("family", family, tuple(FAMILIES))
         self._cache = bool(cache)
         self._policy, self._budget = check_policy(context), read_budget(budget)
-        if self._policy != "full" and self._faults.get("forget", 0.0) > 0:
+        content = [k for k in CONTENT if self._faults.get(k, 0.0) > 0]
+        if self._policy != "full" and content:
             raise Unsupported(
-                f"context={context!r} and the fault 'forget' both decide what is re-imagined; "
+                f"context={context!r} and the fault {content[0]!r} both decide what comes back; "
                 "give one of the two"
             )
         K = intrinsics(self._size, self._fov)
@@ -183,7 +196,9 @@ class ReferenceWorld:
         Raises:
             GenerationFailed: before the first reset.
         """
-        return self._running().lit.scene
+        episode = self._running()
+        scene, content = episode.lit.scene, episode.content
+        return scene if content is None else content.shown(scene, episode.frame)
 
     def reset(self, start: Start, *, seed: int, plan: CameraPath | None = None) -> Chunk:
         """Begin in the scene that the start names and return frame 0.
@@ -208,19 +223,30 @@ class ReferenceWorld:
         scene = scene_of(name)
         view = find_view(scene, view_name)
         lit = self._prepare(name, scene)
-        dose = self._faults.get("forget", 0.0)
-        memory = Memory(int(seed), dose, {}, {}) if dose > 0 else None
+        content = begin(name, lit.scene, self._faults, int(seed), self._absence)
+        self._wear(content, 0)
         drawn = self._draw(np.asarray(view.pose, np.float64), 0.0)
-        if memory is not None:
-            memory = memory.after(0, drawn.ids, [])
+        if content is not None:
+            content = content.after(0, drawn.ids)
         history = None
         if self._policy != "full":
             fov = (self._fov, vertical_fov(self._fov, self._size))
             history = History(int(seed), self._policy, self._budget, fov)
             history = history.after(0, np.asarray(view.pose), seen_in(drawn.ids))
-        state = self._state(lit.scene, 0.0)
+        visible = _shows(lit.scene, drawn)
+        state = self._state(lit.scene, 0.0, visible)
+        clock = start_clock(int(seed), self._faults, lit.scene, self._fps, visible, self._absence)
         self._episode = _Episode(
-            name, np.asarray(view.pose), 0, lit, memory, history, (drawn, state)
+            name,
+            np.asarray(view.pose),
+            0,
+            lit,
+            content,
+            history,
+            (drawn, state),
+            clock,
+            start_motion(int(seed), self._faults, float(view.pose[1, 3])),
+            np.eye(4),
         )
         return self._chunk(np.eye(4)[None], np.eye(4)[None], [drawn], [state])
 
@@ -235,14 +261,14 @@ class ReferenceWorld:
         if prompt is not None:
             raise Unsupported("Reference takes no prompts; leave prompt out")
         asked = _poses(poses)
-        drawn, states = [], []
+        drawn, states, realised = [], [], []
         for pose in asked:
             episode, picture, state = self._next(episode, pose)
             drawn.append(picture)
             states.append(state)
+            realised.append(episode.pose)
         self._episode = episode
-        realised = np.tile(np.eye(4), (len(asked), 1, 1)) if self._frozen else asked
-        return self._chunk(asked, realised, drawn, states)
+        return self._chunk(asked, np.stack(realised), drawn, states)
 
     def close(self) -> None:
         """Free scene and buffers; may be called twice."""
@@ -320,47 +346,74 @@ class ReferenceWorld:
         frame = episode.frame + 1
         if self._frozen:
             return replace(episode, frame=frame), *episode.first
-        time = frame / self._fps
+        motion = episode.motion
+        if motion is not None:
+            motion, pose = motion.moved(pose)
         camera = episode.view @ pose
-        drawn = self._draw(camera, time)
-        memory, history = episode.memory, episode.history
-        if memory is not None:
-            drawn, memory = self._forget(episode.name, memory, drawn, camera, frame)
+        clock = self._broken(episode, episode.clock.advanced())
+        content, history = episode.content, episode.history
+        self._wear(content, frame)
+        drawn = self._draw(camera, clock.time)
+        clock, drawn = self._looked_at(clock, drawn, camera)
+        if content is not None:
+            drawn, content = self._come_back(content, drawn, camera, frame, clock.time)
         if history is not None:
-            drawn, history = self._look_back(episode.name, history, drawn, camera, frame)
+            drawn, history = self._look_back(
+                episode.name, history, drawn, camera, frame, clock.time
+            )
         lit = self._shown.lit
-        state = self._state(lit.scene, time)
-        return (
-            replace(episode, frame=frame, lit=lit, memory=memory, history=history),
-            drawn,
-            state,
+        shown = lit.scene if content is None else content.shown(lit.scene, frame)
+        state = self._state(shown, clock.time, _shows(lit.scene, drawn))
+        episode = replace(
+            episode,
+            frame=frame,
+            lit=lit,
+            content=content,
+            history=history,
+            clock=clock,
+            motion=motion,
+            pose=pose,
         )
+        return episode, drawn, state
 
-    def _forget(
-        self,
-        name: SceneName,
-        memory: Memory,
-        drawn: Drawn,
-        camera: NDArray[np.float64],
-        frame: int,
-    ) -> tuple[Drawn, Memory]:
-        """Re-imagine what has come back into view, before the frame is shown."""
-        came_back: list[int] = []
+    def _broken(self, episode: _Episode, clock: Clock) -> Clock:
+        """Make another thing of what changes when it has been left, before it is seen again."""
+        if clock.left and not episode.clock.left:
+            dose = self._faults.get("event_break", 0.0)
+            scene, changed = broken(self._shown.scene, dose, clock.seed)
+            if changed:
+                self._shown.swap(scene, changed)
+        return clock
 
-        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
-            new = [i for i in memory.returned(frame, ids) if i not in came_back]
-            came_back.extend(new)
-            changed = []
-            for i in new:
-                instance = scene.instance(i)
-                seed = None if instance.moves else memory.forgets(i)
-                if seed is not None:
-                    scene = scene.with_instance(*reimagine(name, scene, instance, seed))
-                    changed.append(i)
-            return scene, changed
+    def _looked_at(
+        self, clock: Clock, drawn: Drawn, camera: NDArray[np.float64]
+    ) -> tuple[Clock, Drawn]:
+        """Tell the clock what a frame shows; draw it anew where its time has gone back."""
+        seen = clock.looked_at(_shows(self._shown.scene, drawn))
+        if seen.elapsed != clock.elapsed:
+            drawn = self._shown.draw(camera, seen.time)
+        return seen, drawn
 
-        drawn = self._redraw(drawn, camera, frame, replaced)
-        return drawn, memory.after(frame, drawn.ids, came_back)
+    def _wear(self, content: Content | None, frame: int) -> None:
+        """Have the renderer draw things as they have drifted by a frame."""
+        wander = None if content is None else content.wander
+        self._shown.wear(None if wander is None else lambda i: wander.guise(i, frame))
+
+    def _come_back(
+        self, content: Content, drawn: Drawn, camera: NDArray[np.float64], frame: int, time: float
+    ) -> tuple[Drawn, Content]:
+        """Do what content faults do to what has come back into view, before the frame is shown."""
+        wide = np.tan(np.radians(self._fov) / 2)
+        half = float(np.arctan(wide * np.hypot(1.0, self._size[1] / self._size[0])))
+
+        def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
+            nonlocal content
+            look = Look(frame, ids, camera, half)
+            after, content = content.come_back(lit, look, self._shown.threads)
+            return after
+
+        drawn = self._redraw(drawn, camera, time, replaced)
+        return drawn, content.after(frame, drawn.ids)
 
     def _look_back(
         self,
@@ -369,15 +422,16 @@ class ReferenceWorld:
         drawn: Drawn,
         camera: NDArray[np.float64],
         frame: int,
+        time: float,
     ) -> tuple[Drawn, History]:
         """Show what comes into view as the accessible past has it, or imagine it anew."""
         assert self._built is not None
         built = self._built[1].scene
         decided: set[int] = set()
 
-        def replaced(scene: Scene, ids: NDArray[np.uint16]) -> tuple[Scene, list[int]]:
+        def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
             nonlocal history
-            changed = []
+            scene, changed = lit.scene, []
             for i in seen_in(ids):
                 if i in decided or history.in_view_before(i):
                     continue
@@ -393,9 +447,9 @@ class ReferenceWorld:
                     scene = scene.with_instance(*reimagine(name, scene, instance, seed))
                 history = history.with_version(i, version)
                 changed.append(i)
-            return scene, changed
+            return relight(lit, scene, changed, self._shown.threads) if changed else None
 
-        drawn = self._redraw(drawn, camera, frame, replaced)
+        drawn = self._redraw(drawn, camera, time, replaced)
         return drawn, history.after(frame, camera, seen_in(drawn.ids))
 
     @property
@@ -407,33 +461,42 @@ class ReferenceWorld:
         self,
         drawn: Drawn,
         camera: NDArray[np.float64],
-        frame: int,
-        replaced: Callable[[Scene, NDArray[np.uint16]], tuple[Scene, list[int]]],
+        time: float,
+        replaced: Callable[[Lit, NDArray[np.uint16]], Lit | None],
     ) -> Drawn:
         """Draw a frame until nothing in view is replaced any more.
 
         Args:
             drawn: The frame as the scene stands.
             camera: Its camera pose, shape (4, 4).
-            frame: Its index.
-            replaced: Takes the scene and an id image; returns the scene with other instances, and
-                which ids changed.
+            time: Of the scene's event, in seconds.
+            replaced: Takes the lit scene and an id image; returns the scene with other instances,
+                None where it stays.
         """
         while True:
-            scene, changed = replaced(self._shown.scene, drawn.ids)
-            if not changed:
+            lit = replaced(self._shown.lit, drawn.ids)
+            if lit is None:
                 return drawn
-            self._shown.swap(scene, changed)
+            self._shown.show(lit)
             # What has changed may uncover something else that had been away.
-            drawn = self._shown.draw(camera, frame / self._fps)
+            drawn = self._shown.draw(camera, time)
 
-    def _state(self, scene: Scene, time: float) -> dict[str, Any]:
-        """Return the state of a moment; moments of equal state share one dict."""
+    def _state(self, scene: Scene, time: float, visible: bool) -> dict[str, Any]:
+        """Return the state of a moment; moments of equal state share one dict.
+
+        Args:
+            scene: As it is shown.
+            time: Of its event, in seconds.
+            visible: Whether the frame shows what the event changes.
+        """
         event = scene.event
-        progress = None if event is None else float(event.progress(time))
+        shown: dict[str, Any] | None = None
+        if event is not None:
+            progress = float(event.progress(time))
+            shown = {"name": event.name, "progress": progress, "in_view": visible}
         if self._states is not None and self._states[0] is scene:
             old = self._states[1]
-            if event is None or old["event"]["progress"] == progress:
+            if event is None or old["event"] == shown:
                 return old
             instances = dict(old["instances"])
             moving = scene.instance(event.instance)
@@ -454,10 +517,7 @@ class ReferenceWorld:
                 }
                 for i in scene.instances
             }
-        state: dict[str, Any] = {
-            "instances": instances,
-            "event": None if event is None else {"name": event.name, "progress": progress},
-        }
+        state: dict[str, Any] = {"instances": instances, "event": shown}
         self._states = (scene, state)
         return state
 
@@ -478,6 +538,11 @@ class ReferenceWorld:
         if "state" in self._truth:
             truth["state"] = tuple(states)
         return Chunk(np.stack([d.frame for d in drawn]), asked.copy(), truth or None)
+
+
+def _shows(scene: Scene, drawn: Drawn) -> bool:
+    """Return whether a frame shows what the scene's event changes."""
+    return scene.event is not None and bool((drawn.ids == scene.event.instance).any())
 
 
 def _size(size: Any) -> tuple[int, int]:
