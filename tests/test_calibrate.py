@@ -350,24 +350,24 @@ def test_a_killed_calibration_goes_on_and_gives_the_same(tmp_path):
     record = tmp_path / "killed" / "rollouts.jsonl"
     try:
         limit = time.monotonic() + 90
-        while not record.is_file() or len(record.read_text().splitlines()) < 3:
+        while not record.is_file() or len(record.read_text().splitlines()) < 2:
             assert process.poll() is None and time.monotonic() < limit
             time.sleep(0.02)
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
     kept = read_findings(tmp_path / "killed")
-    assert 3 <= len(kept) < 10
+    assert 2 <= len(kept) < 5
     # It may have died while it wrote a line.
     with record.open("a") as file:
         file.write('{"key": "ab')
     resumed = calibrate_plain(tmp_path / "killed")
-    assert resumed.made == 10 - len(kept) and not resumed.failed
+    assert resumed.made == 5 - len(kept) and not resumed.failed
     again = calibrate_plain(tmp_path / "killed")
     assert again.made == 0
     assert again.calibration.responses == resumed.calibration.responses
     fresh = calibrate_plain(tmp_path / "fresh")
-    assert fresh.made == 10
+    assert fresh.made == 5
     assert fresh.calibration.responses == resumed.calibration.responses
     stored = Calibration.load(tmp_path / "killed" / "calibration.json")
     assert stored.responses == resumed.calibration.responses
@@ -439,14 +439,14 @@ def test_plan_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_quick_slice_runs_from_the_command_line(tmp_path):
+def test_a_slice_runs_from_the_command_line(tmp_path):
     out = tmp_path / "out"
-    arguments = ["--quick", "--cases", "1", "--fault", "forget", "--size", "64", "--workers", "1"]
-    result = call(*arguments, "--out", str(out))
+    few = ["--cases", "1", "--seeds", "1", "--doses", "0,1", "--size", "64", "--workers", "1"]
+    result = call("--quick", *few, "--fault", "vanish", "--out", str(out))
     assert result.exit_code == 0, result.output
     found = json.loads((out / "calibration.json").read_text())
-    assert found["made"]["rollouts"] == 3
-    moved = {r["subject"]: r["moved"] for r in found["responses"] if r["fault"] == "forget"}
-    assert moved["r2m/psnr/mg"] < -0.5 and moved["worldmembench/human_appearance/core"] < -0.1
-    assert moved["worldmembench/rotation_rpe"] == 0.0
+    assert found["made"]["rollouts"] == 2
+    moved = {r["subject"]: r["moved"] for r in found["responses"]}
+    assert moved["worldmembench/human_appearance/core"] < -0.9
+    assert moved["r2m/psnr/raw"] < -0.1 and moved["worldmembench/rotation_rpe"] == 0.0
     assert "report.html" in result.output and (out / "report.html").is_file()

@@ -86,7 +86,7 @@ class Design:
         decay: Rollouts of the longer script, for decay over revisits.
     """
 
-    cases: int = 6
+    cases: int = 5
     seeds: int = 2
     doses: tuple[float, ...] = DOSES
     faults: tuple[str, ...] = tuple(FAULTS)
