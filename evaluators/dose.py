@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
@@ -42,7 +43,8 @@ class Curve(NamedTuple):
     """How one score answers to one fault; fields as in ``worldenv.calibration.Response``.
 
     ``change`` is the mean over pairs of case and seed of the value at the largest dose less that
-    at dose 0, None where no pair has both.
+    at dose 0, None where no pair has both. ``least_p`` is the smallest p that so many rollouts can
+    give: of all orders of their doses, the sorted one and its reverse are farthest out.
     """
 
     doses: tuple[float, ...]
@@ -54,6 +56,7 @@ class Curve(NamedTuple):
     slope_low: float | None
     slope_high: float | None
     p: float | None
+    least_p: float
     rho: float | None
     change: float | None
     detects: float | None
@@ -206,6 +209,7 @@ def curve(
         fit.low if fit else None,
         fit.high if fit else None,
         permuted(rows, draws=draws, seed=seed),
+        _least_p(rows, draws),
         _rho(rows, doses, [f.value if f else None for f in found], graded),
         None if last is None else last.value,
         detects,
@@ -222,6 +226,12 @@ def _change(
     both = {key: values for key, values in both.items() if len(values) == 2}
     changes = [values[dose] - values[first] for values in both.values()]
     return bootstrap(changes, [case for case, _ in both], draws=draws, seed=seed)
+
+
+def _least_p(rows: Sequence[Observation], draws: int) -> float:
+    groups = _by(rows, lambda o: (o.case, o.seed)).values()
+    orders = math.prod(math.factorial(len({o.dose for o in members})) for members in groups)
+    return min(1.0, max(2 / orders, 1 / (draws + 1)))
 
 
 def _rho(

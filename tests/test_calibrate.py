@@ -435,7 +435,7 @@ def test_plan_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("--quick", "--plan")
     assert result.exit_code == 0, result.output
-    assert "10 rollouts, about" in result.output
+    assert "18 rollouts, about" in result.output
     assert not list(tmp_path.iterdir())
 
 

@@ -144,3 +144,14 @@ def test_the_change_is_taken_over_pairs():
     rows += [Observation("high", 0, 0.0, 10.0), Observation("high", 0, 1.0, 9.0)]
     found = curve(rows, (0.0, 1.0), graded=True)
     assert found.means[1] > found.means[0] and found.change == -1.0
+
+
+def test_too_few_rollouts_judge_nothing():
+    rows = [Observation(f"c{c}", 0, d, -d) for c in range(2) for d in (0.0, 1.0)]
+    found = curve(rows, (0.0, 1.0), graded=True)
+    # Of 2 x 2 orders two are farthest out.
+    assert found.least_p == 0.5
+    judged, why = verdict("falls", True, found, True, -1.0)
+    assert judged == "not measured" and "p cannot be below 0.5" in why
+    # Two cases of five doses are enough: 120 x 120 orders.
+    assert curve(planted(lambda d: -d, cases=2, seeds=1), DOSES, graded=True).least_p < 0.01

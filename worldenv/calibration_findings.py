@@ -187,6 +187,9 @@ def verdict(
         if abs(moved) < IGNORED:
             return "as expected", ""
         return "not as expected", f"it moved by {moved:+.1%} of its range"
+    if found.least_p >= LARGEST_P:
+        few = f"too few rollouts: p cannot be below {found.least_p:.2g}"
+        return "not measured", few
     sign, against = _SIGN[expected], []
     if steady is None:
         against.append("a dose has no value")

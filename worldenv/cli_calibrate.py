@@ -101,14 +101,14 @@ def design_of(
         if name not in known:
             raise UnknownName("fault", name, known)
     chosen = tuple(dict.fromkeys(faults or (QUICK if quick else known)))
-    few = (2, 1, (0.0, 0.5, 1.0), 0) if quick else (Design.cases, Design.seeds, DOSES, Design.decay)
+    few = (2, 1, 0) if quick else (Design.cases, Design.seeds, Design.decay)
     return Design(
         cases=few[0] if cases is None else cases,
         seeds=few[1] if seeds is None else seeds,
-        doses=few[2] if doses is None else _numbers(doses),
+        doses=DOSES if doses is None else _numbers(doses),
         faults=chosen,
         size=Design.size if size is None else size,
-        decay=few[3],
+        decay=few[2],
     )
 
 
