@@ -12,8 +12,14 @@ from worldenv.pack import MODULES
 ROOT = Path(__file__).parents[1]
 SHELL = {
     "bench",
+    "calibrate",
+    "calibration_controls",
+    "calibration_findings",
+    "calibration_plan",
+    "calibration_stage",
     "cli",
     "cli_cache",
+    "cli_calibrate",
     "cli_judge",
     "cli_score",
     "cli_suites",

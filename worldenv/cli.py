@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as RichTable
 
-from worldenv import cli_score, cli_suites, cli_weights, cli_worlds
+from worldenv import cli_calibrate, cli_score, cli_suites, cli_weights, cli_worlds
 from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_judge import Judge, JudgeModel, use_judge
 from worldenv.report.console import (
@@ -36,6 +36,7 @@ app = typer.Typer(
 cli_worlds.add_to(app)
 app.add_typer(cli_suites.suites, name="suites", invoke_without_command=True)
 app.command()(cli_score.score)
+app.command()(cli_calibrate.calibrate)
 cli_weights.add_to(app)
 World = Annotated[str, typer.Option("--world", help="World id, module:factory or file.py:factory.")]
 WorldOption = Annotated[
@@ -65,7 +66,10 @@ def main() -> None:
         sys.exit(getattr(error, "exit_code", 2))
     if code == _INTERRUPTED:
         kept = "; finished episodes are kept, and the same command with the same --out resumes"
-        errors.print(f"Interrupted{kept if 'bench' in sys.argv[1:2] else ''}.", style="yellow")
+        errors.print(
+            f"Interrupted{kept if sys.argv[1:2] in (['bench'], ['calibrate']) else ''}.",
+            style="yellow",
+        )
         sys.exit(code)
 
 

@@ -275,6 +275,18 @@ class ReferenceWorld:
         """Free scene and buffers; may be called twice."""
         self._episode = self._renderer = self._built = self._states = None
 
+    def plant(self, faults: Mapping[str, float] | None) -> None:
+        """Plant other faults in place of those planted, from the next reset on.
+
+        What was built is kept: walking one scene with many faults builds it once.
+
+        Raises:
+            Unsupported: a dose lies outside [0, 1].
+            UnknownName: there is no such fault.
+        """
+        self._faults = type(self)(faults=faults, context=self._policy)._faults
+        self._episode = None
+
     def snapshot(self) -> object:
         """Return a token of this moment of the episode; it stays valid until ``close``."""
         return self._running()

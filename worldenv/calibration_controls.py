@@ -1,0 +1,215 @@
+"""What a calibration tests beside dose and response: frozen and slow worlds, flow, decay, gate."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from worldenv.calibration import Control, Subject
+from worldenv.calibration_stage import Finding
+from worldenv.evaluators.dose import spearman
+from worldenv.evaluators.dose_values import MEAN
+from worldenv.evaluators.r2m_ratios import METRICS
+from worldenv.evaluators.stats import bootstrap, fisher_mean
+
+__all__ = ["controls"]
+
+GAMED = 0.02
+"""Share of its range by which a score may fall short of the perfect world's, or lie above, and
+still count as equal to it."""
+HEADLINES = (
+    f"worldmembench/{MEAN}/whole",
+    f"worldmembench/{MEAN}/core",
+    "mbench/total",
+    f"r2m/{MEAN}/raw",
+    f"r2m/{MEAN}/mg",
+    f"r2m/{MEAN}/nmr",
+)
+_MOVING = ("", "drift", "drift_colour", "drift_texture", "drift_shape", "drift_position")
+_PACED = ("camera_gain", "slow_motion", "frozen")
+
+
+def controls(findings: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[Control]:
+    """Yield what was found of every claim; one that could not be measured says why."""
+    yield frozen_gain(findings)
+    yield frozen_ratio(findings)
+    yield from gaming(findings, subjects)
+    yield flow(findings)
+    yield decay(findings)
+    yield gate(findings)
+
+
+def frozen_gain(findings: Sequence[Finding]) -> Control:
+    """A frozen video's memory gain is 0 within noise."""
+    claim = "frozen: memory gain is 0 within noise"
+    frozen = [f for f in findings if f.fault == "frozen"]
+    largest: dict[str, float | str | None] = {}
+    for metric in METRICS:
+        key = f"r2m/{metric}/mg"
+        values = [(f.values[key], f.case) for f in frozen if key in f.values]
+        if values:
+            largest[metric] = max((v for v, _ in values), key=abs)
+    if not largest:
+        return Control(claim, "no frozen rollout has a memory gain", None, {})
+    worst = max(largest, key=lambda m: abs(float(largest[m] or 0.0)))
+    among = f"{len(largest)} metrics and {len(frozen)} rollouts"
+    found = f"largest of {among}: {worst} {_f(largest[worst])}"
+    holds = all(abs(float(v or 0.0)) < 1e-6 for v in largest.values())
+    return Control(claim, found, holds, largest)
+
+
+def frozen_ratio(findings: Sequence[Finding]) -> Control:
+    """A frozen video's memory ratios are unreliable."""
+    claim = "frozen: the memory ratio is called unreliable"
+    frozen = [f for f in findings if f.fault == "frozen"]
+    counts: dict[str, float | str | None] = {}
+    total = weak = 0
+    for metric in METRICS:
+        key = f"r2m/{metric}/nmr"
+        asked = [f for f in frozen if key in f.backbones]
+        flagged = [f for f in asked if f.statuses.get(key) == "unreliable"]
+        if asked:
+            counts[metric] = len(flagged) / len(asked)
+            total, weak = total + len(asked), weak + len(flagged)
+    if not total:
+        return Control(claim, "no frozen rollout has a memory ratio", None, {})
+    return Control(claim, f"{weak} of {total} ratios are", weak == total, counts)
+
+
+def gaming(findings: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[Control]:
+    """Whether a world that shows less motion scores as well as one that remembers all."""
+    ranges = {subject.key: subject for subject in subjects}
+    for fault, who in (("frozen", "a frozen video"), ("slow_motion", "a slow mover")):
+        for key in HEADLINES:
+            pairs = _pairs(findings, key, fault)
+            claim = f"{who} cannot game {key}"
+            if not pairs or key not in ranges:
+                yield Control(claim, "not measured", None, {})
+                continue
+            subject = ranges[key]
+            span = subject.high - subject.low
+            perfect, shown = (float(np.mean(column)) for column in zip(*pairs, strict=True))
+            share = (shown - perfect) / span if span > 0 else 0.0
+            found = (
+                f"{_f(shown)} against {_f(perfect)} in the perfect world ({share:+.1%} of range)"
+            )
+            values: dict[str, float | str | None] = {
+                "perfect": perfect,
+                "value": shown,
+                "share": share,
+                "n": float(len(pairs)),
+            }
+            yield Control(claim, found, bool(share < -GAMED), values)
+
+
+def flow(findings: Sequence[Finding]) -> Control:
+    """Raw similarity follows motion more than gain and ratio do (the paper's Table 4)."""
+    claim = "on a drifting world raw similarity follows flow more than gain and ratio do"
+    chosen = [
+        f
+        for f in findings
+        if f.kind in ("things", "people") and f.fault in (*_MOVING, *_PACED) and f.flow is not None
+    ]
+    found: dict[str, float | str | None] = {}
+    for variant in ("raw", "mg", "nmr"):
+        rhos = []
+        for metric in METRICS:
+            key = f"r2m/{metric}/{variant}"
+            rows = [f for f in chosen if key in f.values]
+            if len(rows) > 5 and len({f.flow for f in rows}) > 2:
+                rho = spearman([float(f.flow or 0) for f in rows], [f.values[key] for f in rows])
+                if rho is not None:
+                    found[f"{variant} {metric}"] = rho
+                    rhos.append(abs(rho))
+        if rhos:
+            found[variant] = fisher_mean(min(r, 0.999) for r in rhos)
+    sizes = [found.get(variant) for variant in ("raw", "mg", "nmr")]
+    if any(size is None for size in sizes) or not any(f.fault in _PACED for f in chosen):
+        return Control(
+            claim, "needs drift and a fault of pace (slow_motion, camera_gain)", None, {}
+        )
+    raw, mg, nmr = (float(size or 0) for size in sizes)
+    text = (
+        f"mean |rho| with flow over {len(chosen)} rollouts: raw {raw:.2f}, MG {mg:.2f}, "
+        f"NMR {nmr:.2f}"
+    )
+    return Control(claim, text, raw > mg and raw > nmr, found)
+
+
+def decay(findings: Sequence[Finding]) -> Control:
+    """Scores decay over revisits where every absence may forget, and not in the perfect world."""
+    claim = "decay over revisits appears with forgetting and not without"
+    rows = [f for f in findings if f.kind == "decay"]
+    losses: dict[bool, list[tuple[float, str]]] = defaultdict(list)
+    curves: dict[bool, list[list[float]]] = defaultdict(list)
+    for finding in rows:
+        memory = [c for k, c in finding.curves.items() if len(c) >= 3 and not k.endswith("/core")]
+        if memory:
+            mean = np.mean(memory, axis=0)
+            curves[bool(finding.fault)].append(mean.tolist())
+            losses[bool(finding.fault)].append((float(mean[0] - mean[-1]), finding.case))
+    if not losses[True] or not losses[False]:
+        return Control(claim, "needs rollouts of three returns with the fault forget", None, {})
+    lost = bootstrap([v for v, _ in losses[True]], [c for _, c in losses[True]])
+    kept = max((v for v, _ in losses[False]), key=abs)
+    assert lost is not None
+    values: dict[str, float | str | None] = {"lost": lost.value, "low": lost.low, "kept": kept}
+    for forgets, name in ((False, "perfect"), (True, "forget")):
+        for k, value in enumerate(np.mean(curves[forgets], axis=0), start=1):
+            values[f"{name} R{k}"] = float(value)
+    text = (
+        f"R1 - R3 is {lost.value:.4f} ({lost.low:.4f} to {lost.high:.4f}) with forgetting, at most "
+        f"{kept:.4f} without"
+    )
+    return Control(claim, text, bool(lost.low > abs(kept)), values)
+
+
+def gate(findings: Sequence[Finding]) -> Control:
+    """The gate tells an event that never started from one that started and was forgotten."""
+    claim = "the gate separates 'never started' from 'started and forgotten'"
+
+    def mean(
+        fault: str, key: str, where: Callable[[Finding], bool] = lambda f: True
+    ) -> float | None:
+        rows = [f for f in findings if f.fault == fault and f.dose == 1 and key in f.values]
+        values = [f.values[key] for f in rows if where(f)]
+        return float(np.mean(values)) if values else None
+
+    values: dict[str, float | str | None] = {}
+    for fault in ("event_absent", "event_restart"):
+        for metric in ("event_start", "dynamic_overall", "dynamic_persistence"):
+            values[f"{fault} {metric}"] = mean(fault, f"worldmembench/{metric}")
+    never, began = (values[f"{f} event_start"] for f in ("event_absent", "event_restart"))
+    if never is None or began is None:
+        return Control(claim, "needs the faults event_absent and event_restart", None, {})
+    kept = float(values["event_restart dynamic_overall"] or 0.0)
+    none = float(values["event_absent dynamic_overall"] or 0.0)
+    text = (
+        f"event_start {_f(never)} and overall {none:.2f} where it never starts; {_f(began)} and "
+        f"{kept:.2f} where it starts and is forgotten"
+    )
+    return Control(claim, text, never == 0 and none == 0 and began == 1 and kept < 1, values)
+
+
+def _pairs(findings: Sequence[Finding], key: str, fault: str) -> list[tuple[float, float]]:
+    """Return (perfect, at dose 1) of every static case and seed that has both."""
+    perfect = {
+        (f.case, f.seed): f.values[key]
+        for f in findings
+        if f.kind == "things" and not f.fault and key in f.values
+    }
+    return [
+        (perfect[f.case, f.seed], f.values[key])
+        for f in findings
+        if f.kind == "things"
+        and f.fault == fault
+        and f.dose == 1
+        and key in f.values
+        and (f.case, f.seed) in perfect
+    ]
+
+
+def _f(value: float | str | None) -> str:
+    return "none" if value is None else value if isinstance(value, str) else f"{value:.4g}"

@@ -1,0 +1,243 @@
+"""Which rollouts a calibration walks: cases, scripts, faults, doses and seeds, in order."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from itertools import cycle, islice
+from typing import Literal
+
+from worldenv.case import Case, load_suite
+from worldenv.faults import FAULTS, check_faults
+from worldenv.world import Unsupported, WorldEnvError
+
+__all__ = ["DOSES", "Design", "Walk", "decays", "offered", "pick", "plan"]
+
+LEG = 16
+FOV = 50.0
+"""Horizontal field of view, degrees: narrow enough that the 60 degrees of a leg leave most of the
+first view behind for ``ABSENCE`` frames."""
+EVENT_FPS = 5.0
+"""Slow enough that the events of dynamic cases (13 to 15 s) rest when 97 frames look again."""
+DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+Kind = Literal["things", "people", "event", "decay"]
+
+SCRIPTS: dict[Kind, tuple[str, float]] = {
+    "things": (f"worldmembench:lrlr(hold={LEG},leg={LEG})", 16.0),
+    "people": (f"worldmembench:lrlr(hold={LEG},leg={LEG})", 16.0),
+    "event": (f"worldmembench:dynamic(hold={LEG},leg={LEG},away=32)", EVENT_FPS),
+    "decay": (f"worldmembench:lrlrlr(hold={LEG},leg={LEG})", 16.0),
+}
+"""Kind of case -> script of 97 frames (129 for decay) and frames a second."""
+
+
+@dataclass(frozen=True)
+class Walk:
+    """One rollout.
+
+    Attributes:
+        kind: Which script is walked; things and people share theirs.
+        case: Where.
+        seed: Of the episode.
+        fault: What is planted; empty for the world without a fault.
+        dose: How much of it, in [0, 1].
+    """
+
+    kind: Kind
+    case: Case
+    seed: int
+    fault: str = ""
+    dose: float = 0.0
+
+    @property
+    def script(self) -> str:
+        """Name of its script."""
+        return SCRIPTS[self.kind][0]
+
+    @property
+    def fps(self) -> float:
+        """Frames a second."""
+        return SCRIPTS[self.kind][1]
+
+    @property
+    def name(self) -> str:
+        """Name that is unique in a calibration."""
+        planted = f"{self.fault}={self.dose:g}" if self.fault else "perfect"
+        return f"{self.case.id}@{self.script}#{self.seed} {planted}"
+
+
+@dataclass(frozen=True)
+class Design:
+    """How much is walked.
+
+    Attributes:
+        cases: Static cases; half as many more with people, where these are too few, and as many
+            with an event.
+        seeds: Seeds of faults that are all or nothing; graded ones take half, rounded up, as
+            their dose is an amount and needs no draw of what it strikes.
+        doses: Ascending from 0 to 1.
+        faults: Which faults.
+        size: Width and height of the frames, pixels.
+        decay: Rollouts of the longer script, for decay over revisits.
+    """
+
+    cases: int = 5
+    seeds: int = 2
+    doses: tuple[float, ...] = DOSES
+    faults: tuple[str, ...] = tuple(FAULTS)
+    size: int = 128
+    decay: int = 2
+
+    def __post_init__(self) -> None:
+        for name, least in (("cases", 1), ("seeds", 1), ("size", 16), ("decay", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise Unsupported(f"{name} must be a whole number from {least}, got {value!r}")
+        if self.size > 1024:
+            raise Unsupported(f"size must be at most 1024 pixels, got {self.size}")
+        check_faults(dict.fromkeys(self.faults, 1.0))
+        if not self.faults:
+            raise Unsupported("no faults were given; leave them out for all")
+        rising = all(a < b for a, b in zip(self.doses, self.doses[1:], strict=False))
+        if not rising or self.doses[:1] != (0.0,) or self.doses[-1:] != (1.0,):
+            raise Unsupported(f"doses must rise from 0 to 1, got {list(self.doses)}")
+
+    def seeds_of(self, fault: str) -> range:
+        """Return the seeds that a fault is walked with."""
+        return range(math.ceil(self.seeds / 2) if FAULTS[fault].graded else self.seeds)
+
+    def doses_of(self, fault: str) -> tuple[float, ...]:
+        """Return the doses that a fault is walked with, 0 first."""
+        return (0.0, 1.0) if fault == "frozen" else self.doses
+
+
+def offered() -> tuple[str, ...]:
+    """Return the faults that can be planted here, in order of the table."""
+    from worldenv.calibration_stage import can_plant
+
+    return tuple(fault for fault in FAULTS if can_plant(fault))
+
+
+@lru_cache(maxsize=1)
+def _stored() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    path = resources.files("worldenv.worlds.reference") / "data" / "calibration.json"
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return tuple((case, tuple(targets)) for case, targets in rows)
+
+
+def pick(kind: Kind, count: int) -> list[Case]:
+    """Return the first cases of a kind, taken in turn from its families (of events: mechanisms).
+
+    Static cases keep those targets that the short path leaves for long enough (see
+    ``assets/pick_calibration.py``). Things and people alternate.
+
+    Args:
+        kind: ``people`` asks for people among the targets, ``things`` for anything.
+        count: How many; fewer where there are not so many.
+    """
+    suite = load_suite("worldmembench").cases
+    groups: dict[str, list[Case]] = {}
+    if kind == "event":
+        for case in suite.values():
+            if case.event is not None:
+                groups.setdefault(case.event.mechanism, []).append(case)
+        return list(islice(_in_turn(groups), count))
+    for case_id, names in _stored():
+        whole = suite[case_id]
+        case = replace(whole, targets=tuple(t for t in whole.targets if t.name in names))
+        people = any(t.noun == "person" for t in case.targets)
+        if kind == "people" and not people:
+            continue
+        family = str((case.scene or {})["family"])
+        groups.setdefault(f"{family} {people}", []).append(case)
+    order = sorted(groups, key=lambda g: (_FAMILIES.index(g.split()[0]), g))
+    # Things and people in turn, so that even two cases hold both.
+    halves = [[g for g in order if g.endswith(half)] for half in ("True", "False")]
+    turns: list[str] = []
+    for k in range(max(map(len, halves))):
+        turns += [half[(k + n) % len(half)] for n, half in enumerate(halves) if half]
+    ordered = {group: groups[group] for group in dict.fromkeys(turns)}
+    return list(islice(_in_turn(ordered), count))
+
+
+# Those that are quick to build come first.
+_FAMILIES = ("interior", "workshop", "park", "street")
+
+
+def _in_turn(groups: dict[str, list[Case]]) -> Iterator[Case]:
+    left = {name: list(cases) for name, cases in groups.items()}
+    for name in cycle(groups):
+        if left[name]:
+            yield left[name].pop(0)
+        elif not any(left.values()):
+            return
+
+
+def plan(design: Design) -> list[Walk]:
+    """Return the rollouts of a calibration, those of one case together.
+
+    The world without a fault is walked once for each case and seed and serves all faults as their
+    dose 0.
+
+    Raises:
+        WorldEnvError: none of the faults can be planted in any case.
+    """
+    walks: list[Walk] = []
+    for kind, cases in _cases(design).items():
+        fits = [fault for fault in design.faults if kind in kinds_of(fault)]
+        for case in cases:
+            seeds = sorted({seed for fault in fits for seed in design.seeds_of(fault)})
+            walks += [Walk(kind, case, seed) for seed in seeds]
+            walks += [
+                Walk(kind, case, seed, fault, dose)
+                for fault in fits
+                for seed in design.seeds_of(fault)
+                for dose in design.doses_of(fault)[1:]
+                if _strikes(fault, case)
+            ]
+    if not any(walk.fault for walk in walks):
+        raise WorldEnvError(f"{', '.join(design.faults)} can strike nothing in the chosen cases.")
+    return walks + decays(design)
+
+
+def decays(design: Design) -> list[Walk]:
+    """Return the longer rollouts for decay over revisits: without a fault, and forgetting."""
+    if "forget" not in design.faults or not design.decay:
+        return []
+    return [
+        Walk("decay", case, seed, fault, dose)
+        for case in pick("things", design.decay)
+        for fault, dose in (("", 0.0), ("forget", 0.5))
+        for seed in range(design.seeds if fault else 1)
+    ]
+
+
+def kinds_of(fault: str) -> tuple[Kind, ...]:
+    """Return the kinds of case in which a fault is walked."""
+    group = FAULTS[fault].group
+    if fault == "swap_people":
+        return ("people",)
+    if group == "event":
+        return ("event",)
+    # What becomes of time is read in events as well.
+    return ("things", "event") if group == "time" else ("things",)
+
+
+def _strikes(fault: str, case: Case) -> bool:
+    people = [target.noun == "person" for target in case.targets]
+    return any(people) if fault == "swap_people" else True
+
+
+def _cases(design: Design) -> dict[Kind, Sequence[Case]]:
+    kinds = {kind for fault in design.faults for kind in kinds_of(fault)}
+    counts: dict[Kind, int] = {
+        "things": design.cases,
+        "people": design.cases,
+        "event": design.cases,
+    }
+    return {kind: pick(kind, count) for kind, count in counts.items() if kind in kinds}
