@@ -179,10 +179,10 @@ def test_forgotten_content_leaves_no_ghost() -> None:
 
 
 def test_a_larger_dose_forgets_a_superset() -> None:
+    memory = Memory(4)
     forgotten = []
     for dose in (0.0, 0.3, 0.6, 1.0):
-        memory = Memory(4, dose, {}, {})
-        forgotten.append({i: memory.forgets(i) for i in range(1, 200)})
+        forgotten.append({i: memory.draw("forget", i, {"forget": dose}) for i in range(1, 200)})
     for less, more in itertools.pairwise(forgotten):
         kept = {i: s for i, s in less.items() if s is not None}
         assert kept.items() <= more.items()
@@ -245,6 +245,7 @@ def test_reset_forgets_what_was_forgotten() -> None:
         {"supersample": 9},
         {"detail": "most"},
         {"threads": 0},
+        {"absence": 0},
         {"faults": {"forget": 1.5}},
         {"faults": {"forget": "much"}},
         {"faults": {"frozen": 0.5}},

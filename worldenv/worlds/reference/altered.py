@@ -23,6 +23,8 @@ Warp = Callable[[Array], Array]
 PERSON = "person"
 CHOICES = 3
 """Among so many of the kinds most alike in size a swap chooses."""
+FITS = 1.3
+"""How much larger than what it replaces a thing may turn out, along any side."""
 BODILY = ("face", "eye", "skin", "hair")
 """Textures that are mixed neither into others nor with others: a face stays a face."""
 STRETCH, LEAN, TWIST = (0.3, 0.5), (0.3, 0.5), (35.0, 60.0)
@@ -54,12 +56,12 @@ def swapped(
         seed: Decides kind and make.
     """
     rng = np.random.default_rng([seed, instance.id])
-    size = _size(instance.mesh)
+    size, was = _size(instance.mesh), built.instance(instance.id).category
     kinds: dict[str, tuple[float, Instance]] = {}
     for other in built.instances:
         if (
             other.id not in standing.things
-            or other.category in (instance.category, PERSON)
+            or other.category in (instance.category, was, PERSON)
             or (other.id in standing.hung) != (instance.id in standing.hung)
             or (other.id in standing.below) != (instance.id in standing.below)
         ):
@@ -69,10 +71,18 @@ def swapped(
             kinds[other.category] = (apart, other)
     if not kinds:
         return None
-    nearest = sorted(kinds.values(), key=lambda kind: (kind[0], kind[1].id))[:CHOICES]
-    donor = nearest[int(rng.integers(len(nearest)))][1]
-    stand_in = replace(donor, id=instance.id, name=instance.name, pose=instance.pose)
-    return reimagine(name, scene, stand_in, int(rng.integers(1 << 31)))
+    nearest = sorted(kinds.values(), key=lambda kind: (kind[0], kind[1].id))
+    first = int(rng.integers(min(CHOICES, len(nearest))))
+    for _, donor in [nearest[first], *nearest[:first], *nearest[first + 1 :]]:
+        stand_in = replace(donor, id=instance.id, name=instance.name, pose=instance.pose)
+        try:
+            new, textures = reimagine(name, scene, stand_in, int(rng.integers(1 << 31)))
+        except ValueError:
+            # Some things cannot be made as small, or as flat, as others.
+            continue
+        if (_size(new.mesh) <= FITS * size + 0.05).all():
+            return new, textures
+    return None
 
 
 def _size(mesh: Mesh) -> Array:

@@ -278,7 +278,12 @@ class Content:
                 new = swapped(self.name, scene, self.built, self.standing, now, swap)
         forget = self.memory.draw("forget", i, self.doses)
         if new is None and forget is not None:
-            new = reimagine(self.name, scene, now, forget)
+            try:
+                new = reimagine(self.name, scene, now, forget)
+            except ValueError:
+                # What was swapped in may not come in every make at that size.
+                if now.category == instance.category:
+                    raise
         if new is None:
             return self, {}
         return replace(self, made={**self.made, i: new[0]}), new[1]

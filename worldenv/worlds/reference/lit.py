@@ -39,7 +39,7 @@ __all__ = [
 
 NEARBY = 0.3
 """Metres that a camera may move before ``refresh`` is asked again."""
-ROUND = 0.75
+ROUND = 0.5
 """Cosine by which the normal of a vertex may turn away from a camera that sees its faces."""
 _PAD = 0.012
 """Bounds are padded by this, in metres: more than receivers are lifted and shadow rays cut."""

@@ -112,8 +112,6 @@ class Standing:
         around = self.boxes[keep] if others is None else np.concatenate([self.boxes[keep], others])
         # Rugs are stood upon.
         around = around[around[:, 1, 1] - around[:, 0, 1] > FLAT]
-        if own[1, 1] - own[0, 1] <= FLAT:
-            around = around[:0]
         low = np.maximum(boxes[:, None, 0], around[None, :, 0] - [GAP, -1e-3, GAP])
         high = np.minimum(boxes[:, None, 1], around[None, :, 1] + [GAP, -1e-3, GAP])
         common = np.maximum(high - low, 0)

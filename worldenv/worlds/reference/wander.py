@@ -31,7 +31,7 @@ KEPT = 0.85
 """Share of a drift that is left at the next point: it wanders about, not off."""
 COLOUR = 0.6
 """Change of a tint's logarithm for a drift of length 1."""
-SLIDE, TURN, SCALE = 0.3, 40.0, 0.35
+SLIDE, TURN, SCALE = 0.12, 8.0, 0.1
 """Change of a texture's place in repeats, of its turn in degrees, of its scale's logarithm."""
 SIZE, LEAN = 0.3, 0.3
 """Change of the logarithm of height and widths, and of the shift of the top by the height."""
@@ -92,6 +92,9 @@ class Wander:
             tint = np.exp(colour * COLOUR * self.path(i, "colour", 3, frame))
         if texture > 0:
             u, v, turn, scale = texture * self.path(i, "texture", 4, frame)
+            if instance.category == "sky":
+                # Clouds drift along the horizon, which stays where it is.
+                v = turn = scale = 0.0
             a, k = np.radians(TURN) * turn, np.exp(SCALE * scale)
             c, s = k * np.cos(a), k * np.sin(a)
             uv = np.array([[c, -s, SLIDE * u], [s, c, SLIDE * v]])
