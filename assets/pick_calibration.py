@@ -3,9 +3,9 @@
     python assets/pick_calibration.py
 
 writes ``worldenv/worlds/reference/data/calibration.json``: of the first static cases of
-``worldmembench`` those that serve, in the order of the suite, each with those of its targets that stand whole in the first view and are
-then out of view for ``AWAY`` frames or more, twice. Only geometry is looked at; that nothing
-stands in front was checked when the cases were drawn.
+``worldmembench`` those that serve, in the order of the suite, each with those of its targets that
+stand whole in the first view and are then out of view for ``AWAY`` frames or more, twice. Only
+geometry is looked at; that nothing stands in front was checked when the cases were drawn.
 """
 
 import json

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from worldenv import calibrate
 from worldenv.calibration import Calibration, Subject
 from worldenv.calibration_controls import controls
 from worldenv.calibration_findings import analyse, limits
-from worldenv.calibration_plan import DOSES, Design, Walk, offered, pick, plan
+from worldenv.calibration_plan import DOSES, DRIFT, Design, Walk, offered, paces, pick, plan
 from worldenv.calibration_stage import Finding, Stage, key_of, read_findings
 from worldenv.case import load_script, load_suite
 from worldenv.cli import app
@@ -289,13 +290,14 @@ def test_a_score_that_a_frozen_video_reaches_is_gamed():
 
 
 def test_raw_similarity_is_held_against_flow():
-    claim = "on a drifting world raw similarity follows flow more than gain and ratio do"
+    claim = "in a drifting world raw similarity follows flow more than gain and ratio do"
     rng = np.random.default_rng(0)
     rows = [
         finding(
             f"c{k}",
-            fault="slow_motion",
-            dose=1.0,
+            fault="camera_gain",
+            dose=0.5,
+            kind="pace",
             flow=float(k),
             values={
                 "r2m/psnr/raw": -float(k),
@@ -306,6 +308,17 @@ def test_raw_similarity_is_held_against_flow():
         for k in range(30)
     ]
     assert claims(rows)[claim].holds is True
+    rows = [replace(row, values=row.values | {"r2m/psnr/mg": row.flow**2}) for row in rows]
+    assert claims(rows)[claim].holds is False
+
+
+def test_paces_are_walked_in_a_world_that_drifts():
+    walks = paces(Design(pace=2))
+    assert len(walks) == 10 and len({w.seed for w in walks}) == 5
+    assert walks[1].planted == {"drift": DRIFT, "camera_gain": 0.25}
+    plain = replace(walks[1], kind="things")
+    assert plain.planted == {"camera_gain": 0.25}
+    assert key_of(walks[1], 64, "classic", {}) != key_of(plain, 64, "classic", {})
 
 
 def test_decay_is_what_forgetting_loses_and_the_perfect_world_keeps():

@@ -39,7 +39,7 @@ def analyse(
         profile: Which backbones measured.
         made: What the calibration was made from and with.
     """
-    short = [finding for finding in findings if finding.kind != "decay"]
+    short = [finding for finding in findings if finding.kind not in ("decay", "pace")]
     curves: dict[tuple[str, str], Curve] = {}
     keys = sorted({key for finding in short for key in finding.values}, key=_order)
     zeros = [finding for finding in short if not finding.fault]

@@ -15,7 +15,7 @@ from worldenv.case import Case, load_suite
 from worldenv.faults import FAULTS, check_faults
 from worldenv.world import Unsupported, WorldEnvError
 
-__all__ = ["DOSES", "Design", "Walk", "decays", "offered", "pick", "plan"]
+__all__ = ["DOSES", "Design", "Walk", "decays", "offered", "paces", "pick", "plan"]
 
 LEG = 16
 FOV = 50.0
@@ -25,15 +25,18 @@ EVENT_FPS = 5.0
 """Slow enough that the events of dynamic cases (13 to 15 s) rest when 97 frames look again."""
 DOSES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
-Kind = Literal["things", "people", "event", "decay"]
+Kind = Literal["things", "people", "event", "decay", "pace"]
 
 SCRIPTS: dict[Kind, tuple[str, float]] = {
     "things": (f"worldmembench:lrlr(hold={LEG},leg={LEG})", 16.0),
     "people": (f"worldmembench:lrlr(hold={LEG},leg={LEG})", 16.0),
     "event": (f"worldmembench:dynamic(hold={LEG},leg={LEG},away=32)", EVENT_FPS),
     "decay": (f"worldmembench:lrlrlr(hold={LEG},leg={LEG})", 16.0),
+    "pace": (f"worldmembench:lrlr(hold={LEG},leg={LEG})", 16.0),
 }
 """Kind of case -> script of 97 frames (129 for decay) and frames a second."""
+DRIFT = 0.5
+"""Dose of drift in the world whose pace is varied: ``pace`` rollouts plant it in all."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,12 @@ class Walk:
     seed: int
     fault: str = ""
     dose: float = 0.0
+
+    @property
+    def planted(self) -> dict[str, float]:
+        """All faults that are planted: its own, and the drift beneath a change of pace."""
+        beneath = {"drift": DRIFT} if self.kind == "pace" else {}
+        return beneath | ({self.fault: self.dose} if self.fault else {})
 
     @property
     def script(self) -> str:
@@ -83,7 +92,8 @@ class Design:
         doses: Ascending from 0 to 1.
         faults: Which faults.
         size: Width and height of the frames, pixels.
-        decay: Rollouts of the longer script, for decay over revisits.
+        decay: Cases of the longer script, for decay over revisits.
+        pace: Cases of a drifting world that moves at several paces, for what follows flow.
     """
 
     cases: int = 5
@@ -92,9 +102,10 @@ class Design:
     faults: tuple[str, ...] = tuple(FAULTS)
     size: int = 128
     decay: int = 2
+    pace: int = 4
 
     def __post_init__(self) -> None:
-        for name, least in (("cases", 1), ("seeds", 1), ("size", 16), ("decay", 0)):
+        for name, least in (("cases", 1), ("seeds", 1), ("size", 16), ("decay", 0), ("pace", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise Unsupported(f"{name} must be a whole number from {least}, got {value!r}")
@@ -202,7 +213,18 @@ def plan(design: Design) -> list[Walk]:
             ]
     if not any(walk.fault for walk in walks):
         raise WorldEnvError(f"{', '.join(design.faults)} can strike nothing in the chosen cases.")
-    return walks + decays(design)
+    return walks + decays(design) + paces(design)
+
+
+def paces(design: Design) -> list[Walk]:
+    """Return the rollouts of a drifting world at several paces, each with its own drift."""
+    if "drift" not in design.faults or not design.pace:
+        return []
+    return [
+        Walk("pace", case, seed, "camera_gain", dose)
+        for case in pick("things", design.pace)
+        for seed, dose in enumerate(design.doses)
+    ]
 
 
 def decays(design: Design) -> list[Walk]:

@@ -97,8 +97,10 @@ def _world(size: int, fps: float) -> Any:
 
 def key_of(walk: Walk, size: int, profile: str, versions: Mapping[str, str]) -> str:
     """Return the digest of everything that a rollout's numbers rest on."""
+    beneath = {k: v for k, v in walk.planted.items() if k != walk.fault}
     return digest_of(
-        {
+        ({"beneath": beneath} if beneath else {})
+        | {
             "case": walk.case.to_dict(),
             "script": walk.script,
             "fps": walk.fps,
@@ -135,7 +137,7 @@ class Stage:
         return Finding(*about, *found, flow, time.process_time() - began)
 
     def _walk(self, walk: Walk) -> tuple[Summary, float | None]:
-        planted = {walk.fault: walk.dose} if walk.fault else {}
+        planted = walk.planted
         state = {fault: dose for fault, dose in planted.items() if fault not in FRAME_FAULTS}
         if walk.fps not in self._worlds:
             self._worlds[walk.fps] = _world(self._size, walk.fps)
@@ -253,9 +255,10 @@ def _start_worker(stage: Stage, parent: int) -> None:
     global _stage
     die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The processes share the cores already; torch, where a profile has it, is not loaded yet.
+    os.environ["OMP_NUM_THREADS"] = "1"
     import cv2
 
-    # The processes share the cores already.
     cv2.setNumThreads(1)
     _stage = stage
 

@@ -101,7 +101,7 @@ def design_of(
         if name not in known:
             raise UnknownName("fault", name, known)
     chosen = tuple(dict.fromkeys(faults or (QUICK if quick else known)))
-    few = (2, 1, 0) if quick else (Design.cases, Design.seeds, Design.decay)
+    few = (2, 1, 0, 0) if quick else (Design.cases, Design.seeds, Design.decay, Design.pace)
     return Design(
         cases=few[0] if cases is None else cases,
         seeds=few[1] if seeds is None else seeds,
@@ -109,6 +109,7 @@ def design_of(
         faults=chosen,
         size=Design.size if size is None else size,
         decay=few[2],
+        pace=few[3],
     )
 
 
