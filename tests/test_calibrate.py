@@ -94,6 +94,9 @@ def test_a_plan_walks_each_fault_where_it_can_strike_and_shares_its_dose_0():
     assert count["vanish", "things"] == 3 * 2 * 4
     assert count["blur", "things"] == 3 * 1 * 4
     assert count["frozen", "things"] == 3 * 2
+    # Cases do not share seeds, nor what depends on a seed alone.
+    stuck = {(w.case.id, w.seed) for w in walked if w.fault == "camera_stuck"}
+    assert len(stuck) == len({seed for _, seed in stuck}) == 3 * 2
     # Rollouts of one case stand together, so that its scene is built once.
     order = [(walk.kind, walk.case.id) for walk in walked]
     assert len([k for k, g in enumerate(order) if k == 0 or g != order[k - 1]]) == len(set(order))

@@ -76,8 +76,8 @@ class Walk:
     @property
     def name(self) -> str:
         """Name that is unique in a calibration."""
-        planted = f"{self.fault}={self.dose:g}" if self.fault else "perfect"
-        return f"{self.case.id}@{self.script}#{self.seed} {planted}"
+        planted = " ".join(f"{fault}={dose:g}" for fault, dose in self.planted.items())
+        return f"{self.case.id}@{self.script}#{self.seed} {planted or 'perfect'}"
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Design:
             raise Unsupported(f"doses must rise from 0 to 1, got {list(self.doses)}")
 
     def seeds_of(self, fault: str) -> range:
-        """Return the seeds that a fault is walked with."""
+        """Return the seeds that a fault is walked with, counted from the first one of a case."""
         return range(math.ceil(self.seeds / 2) if FAULTS[fault].graded else self.seeds)
 
     def doses_of(self, fault: str) -> tuple[float, ...]:
@@ -205,11 +205,14 @@ def plan(design: Design) -> list[Walk]:
     walks: list[Walk] = []
     for kind, cases in _cases(design).items():
         fits = [fault for fault in design.faults if kind in kinds_of(fault)]
-        for case in cases:
+        for place, case in enumerate(cases):
+            # Each case has seeds of its own: what a fault draws for a leg, a frame or an event
+            # depends on the seed alone, and would strike all cases alike.
+            first = place * design.seeds
             seeds = sorted({seed for fault in fits for seed in design.seeds_of(fault)})
-            walks += [Walk(kind, case, seed) for seed in seeds]
+            walks += [Walk(kind, case, first + seed) for seed in seeds]
             walks += [
-                Walk(kind, case, seed, fault, dose)
+                Walk(kind, case, first + seed, fault, dose)
                 for fault in fits
                 for seed in design.seeds_of(fault)
                 for dose in design.doses_of(fault)[1:]
