@@ -237,6 +237,17 @@ def test_planted_curves_are_judged_by_what_was_written_down():
     assert bounded.noise is None
 
 
+def test_people_and_things_share_what_is_walked_without_a_fault():
+    rows = [replace(row, kind="things") for row in rollouts({"mbench/lighting": -0.1})]
+    shared = [
+        replace(row, kind="people") if row.case == "c0" and not row.fault else row for row in rows
+    ]
+    assert shared != rows
+    design = Design(cases=6, seeds=1, faults=("blur",))
+    counts = {r.counts for r in analyse(shared, design, "classic+truth", {}).responses}
+    assert counts == {(6,) * len(DOSES)}
+
+
 def test_noise_is_what_seeds_do_within_a_case():
     rows = rollouts({"mbench/lighting": 0.0}, seeds=4, noise=0.05)
     design = Design(cases=6, seeds=4, faults=("blur",))

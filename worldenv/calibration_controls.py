@@ -196,7 +196,7 @@ def _pairs(findings: Sequence[Finding], key: str, fault: str) -> list[tuple[floa
     perfect = {
         (f.case, f.seed): f.values[key]
         for f in findings
-        if f.kind == "things" and not f.fault and key in f.values
+        if f.kind in ("things", "people") and not f.fault and key in f.values
     }
     return [
         (perfect[f.case, f.seed], f.values[key])

@@ -11,7 +11,7 @@ import numpy as np
 
 from worldenv.calibration import Calibration, Expected, Response, Subject, Verdict
 from worldenv.calibration_controls import controls
-from worldenv.calibration_plan import Design
+from worldenv.calibration_plan import SCRIPTS, Design
 from worldenv.calibration_stage import Finding
 from worldenv.evaluators.dose import Curve, Observation, curve, monotone
 from worldenv.evaluators.dose_values import MEAN
@@ -45,8 +45,9 @@ def analyse(
     zeros = [finding for finding in short if not finding.fault]
     for fault in design.faults:
         planted = [finding for finding in short if finding.fault == fault]
-        places = {(f.kind, f.case, f.seed) for f in planted}
-        rows = planted + [f for f in zeros if (f.kind, f.case, f.seed) in places]
+        # People and things are walked alike and share what is walked without a fault.
+        places = {(SCRIPTS[f.kind], f.case, f.seed) for f in planted}
+        rows = planted + [f for f in zeros if (SCRIPTS[f.kind], f.case, f.seed) in places]
         for key in keys:
             seen = [
                 Observation(f.case, f.seed, f.dose, f.values[key]) for f in rows if key in f.values

@@ -15,7 +15,18 @@ from worldenv.case import Case, load_suite
 from worldenv.faults import FAULTS, check_faults
 from worldenv.world import Unsupported, WorldEnvError
 
-__all__ = ["DOSES", "Design", "Walk", "decays", "offered", "paces", "pick", "plan"]
+__all__ = [
+    "DOSES",
+    "SCRIPTS",
+    "Design",
+    "Kind",
+    "Walk",
+    "decays",
+    "offered",
+    "paces",
+    "pick",
+    "plan",
+]
 
 LEG = 16
 FOV = 50.0
@@ -101,7 +112,7 @@ class Design:
     doses: tuple[float, ...] = DOSES
     faults: tuple[str, ...] = tuple(FAULTS)
     size: int = 128
-    decay: int = 2
+    decay: int = 4
     pace: int = 4
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from worldenv.calibration_plan import FOV, Walk
+from worldenv.calibration_plan import FOV, Kind, Walk
 from worldenv.distortion import Distorted
 from worldenv.env import WorldEnv
 from worldenv.evaluators.constants import CONSTANTS_VERSION
@@ -65,7 +65,7 @@ class Finding:
     """
 
     key: str
-    kind: str
+    kind: Kind
     case: str
     seed: int
     fault: str

@@ -18,7 +18,7 @@ COLOURS = {
 }
 """Verdict -> colour of its curve."""
 
-_LINES = ("#1d4ed8", "#c2410c", "#047857")
+_LINES = ("#1d4ed8", "#c2410c", "#047857", "#047857")
 _PAPER, _INK, _SOFT, _GRID = "#ffffff", "#111827", "#4b5563", "#e5e7eb"
 
 
@@ -114,7 +114,8 @@ def dose_plot(
 _AGGREGATES = (
     ("WorldMemBench", ("worldmembench/mean/core", "worldmembench/mean/whole")),
     ("MBench", ("mbench/total", "mbench/environment", "mbench/entity")),
-    ("R2M-Bench", ("r2m/overall/nmr", "r2m/mean/nmr", "r2m/mean/mg")),
+    ("R2M-Bench", ("r2m/overall/nmr", "r2m/mean/nmr")),
+    ("R2M-Bench, gain", ("r2m/mean/mg",)),
 )
 """Title -> keys of the benchmark's aggregate, the first that was measured being drawn."""
 
@@ -133,8 +134,8 @@ _SAID = {
 def forgetting_figure(calibration: Calibration, fault: str = "forget") -> str:
     """Return a picture of what each benchmark's aggregate score does when a world forgets.
 
-    A panel a benchmark, a scale of its own each; the band is the interval over cases. It stands
-    alone as an SVG file.
+    A panel a benchmark, of R2M-Bench another for the gain beneath its ratio; a scale of its own
+    each. The band is the interval over cases. It stands alone as an SVG file.
 
     Args:
         calibration: What was found.
