@@ -246,14 +246,19 @@ def paces(design: Design) -> list[Walk]:
 
 
 def decays(design: Design) -> list[Walk]:
-    """Return the longer rollouts for decay over revisits: without a fault, and forgetting."""
+    """Return the longer rollouts for decay over revisits: without a fault, and forgetting.
+
+    What one absence has taken is seldom given back by the next, so that a rollout tells of one
+    step at most: these take twice the seeds.
+    """
     if "forget" not in design.faults or not design.decay:
         return []
+    seeds = 2 * design.seeds
     return [
-        Walk("decay", case, seed, fault, dose)
-        for case in pick("things", design.decay)
+        Walk("decay", case, place * seeds + k, fault, dose)
+        for place, case in enumerate(pick("things", design.decay))
         for fault, dose in (("", 0.0), ("forget", 0.5))
-        for seed in range(design.seeds if fault else 1)
+        for k in range(seeds if fault else 1)
     ]
 
 
