@@ -366,6 +366,8 @@ def test_interrupting_says_how_to_go_on(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "COLUMNS": "200"},
+        # A shell that runs the tests in the background has them ignore the signal.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     while not list(tmp_path.glob("run/episodes/*/.*")) and process.poll() is None:
         time.sleep(0.01)
