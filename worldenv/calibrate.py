@@ -19,7 +19,7 @@ from worldenv.calibration_plan import Design, plan
 from worldenv.calibration_stage import Finding, key_of, perform_all, read_findings
 from worldenv.evaluators.profile import load_profile
 from worldenv.run_folder import claim, hold, new_folder
-from worldenv.world import WorldEnvError
+from worldenv.stage import check_count, most_workers
 
 __all__ = ["Design", "Estimate", "Outcome", "estimate", "run"]
 
@@ -117,10 +117,7 @@ def run(
         findings = [held[key] for key in keys if key in held]
         made = _made(design, findings, versions, time.perf_counter() - began, len(todo), workers)
         calibration = analyse(findings, design, profile, made)
-        with store.explain_os_errors(folder / RESULT):
-            temporary = folder / f".{RESULT}.tmp"
-            temporary.write_text(calibration.to_json(), encoding="utf-8")
-            temporary.replace(folder / RESULT)
+        store.write_text(folder / RESULT, calibration.to_json())
     return Outcome(folder, calibration, len(todo), failed)
 
 
@@ -150,9 +147,8 @@ def check_workers(workers: int | None) -> int:
         WorldEnvError: it is not a whole number from 1.
     """
     if workers is None:
-        return max(1, min(len(os.sched_getaffinity(0)), 8))
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise WorldEnvError(f"workers must be a whole number, at least 1, got {workers!r}.")
+        return most_workers()
+    check_count(workers)
     return workers
 
 

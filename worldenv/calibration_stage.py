@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -25,7 +24,7 @@ from worldenv.evaluators.engine import Summary
 from worldenv.evaluators.plan import Ask
 from worldenv.evaluators.profile import load_profile
 from worldenv.faults import FRAME_FAULTS
-from worldenv.stage import die_with
+from worldenv.stage import WORKER_DIED, become_worker
 from worldenv.store import digest_of, explain_os_errors
 from worldenv.world import UnknownName, WorldEnvError
 from worldenv.worlds import load_world
@@ -237,10 +236,7 @@ def _findings(walks: Sequence[Walk], stage: Stage, workers: int) -> Iterator[Fin
             yield future.result()
         finished = True
     except BrokenProcessPool:
-        raise WorldEnvError(
-            "A worker process died (out of memory?); what it finished is kept: run the same "
-            "command to resume, perhaps with fewer --workers."
-        ) from None
+        raise WorldEnvError(WORKER_DIED) from None
     finally:
         if not finished:
             for process in list((pool._processes or {}).values()):
@@ -253,13 +249,9 @@ _stage: Stage | None = None
 
 def _start_worker(stage: Stage, parent: int) -> None:
     global _stage
-    die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # The processes share the cores already; torch, where a profile has it, is not loaded yet.
+    # Torch, where a profile has it, is not loaded yet.
     os.environ["OMP_NUM_THREADS"] = "1"
-    import cv2
-
-    cv2.setNumThreads(1)
+    become_worker(parent)
     _stage = stage
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_weights import say_wanting
-from worldenv.report.console import console, errors, print_calibration, progress_bar
+from worldenv.report.console import console, errors, lasting, print_calibration, progress_bar
 from worldenv.world import UnknownName, Unsupported
 
 if TYPE_CHECKING:
@@ -121,14 +121,10 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 
 def _print_estimate(estimate: Estimate) -> None:
-    duration = "unknown time"
-    if estimate.seconds is not None:
-        minutes, seconds = divmod(round(estimate.seconds), 60)
-        duration = f"about {minutes} min {seconds:02d} s" if minutes else f"about {seconds} s"
     held = f", {estimate.held} of them held already" if estimate.held else ""
     console.print(
-        f"{estimate.rollouts} rollouts{held}, {duration} with {estimate.workers} processes on "
-        "cores that are idle",
+        f"{estimate.rollouts} rollouts{held}, {lasting(estimate.seconds)} with "
+        f"{estimate.workers} processes on cores that are idle",
         highlight=False,
     )
 

@@ -43,8 +43,7 @@ def check_workers(settings: Settings, workers: int) -> None:
     Raises:
         WorldEnvError: it is not a whole number from 1, or a World object would have to be sent.
     """
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise WorldEnvError(f"workers must be a whole number, at least 1, got {workers!r}.")
+    check_count(workers)
     if workers > 1 and not isinstance(settings.world, str):
         raise WorldEnvError(
             "A World object cannot be sent to worker processes; name it as 'file.py:factory', or "
@@ -55,6 +54,18 @@ def check_workers(settings: Settings, workers: int) -> None:
             f"{workers} workers need as many servers, got {settings.servers}; start more and list "
             "them in addresses, or use fewer workers."
         )
+
+
+def check_count(workers: int) -> None:
+    """Raise WorldEnvError where a number of workers is not a whole number from 1."""
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise WorldEnvError(f"workers must be a whole number, at least 1, got {workers!r}.")
+
+
+WORKER_DIED = (
+    "A worker process died (out of memory?); what it finished is kept: run the same command to "
+    "resume, perhaps with fewer --workers."
+)
 
 
 def perform_all(
@@ -79,10 +90,7 @@ def perform_all(
             yield futures[future].name, future.result()
         finished = True
     except BrokenProcessPool:
-        raise WorldEnvError(
-            "A worker process died (out of memory?); what it finished is kept: run the same "
-            "command to resume, perhaps with fewer --workers."
-        ) from None
+        raise WorldEnvError(WORKER_DIED) from None
     finally:
         if finished:
             pool.shutdown()
@@ -112,7 +120,12 @@ def default_workers(settings: Settings, episodes: int) -> int:
         return max(1, min(settings.servers, episodes))
     if not settings.is_reference:
         return 1
-    return max(1, min(len(os.sched_getaffinity(0)), episodes, _MOST_WORKERS))
+    return max(1, min(most_workers(), episodes))
+
+
+def most_workers() -> int:
+    """Return how many processes this machine has cores for, 8 at most."""
+    return max(1, min(len(os.sched_getaffinity(0)), _MOST_WORKERS))
 
 
 # Each holds a scene and its light, about half a gigabyte.
@@ -131,18 +144,23 @@ _reports: Any = None
 
 def _start_worker(settings: Settings, reports: Any, parent: int) -> None:
     global _stage, _reports
-    die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    import cv2
-
-    # The processes share the cores already.
-    cv2.setNumThreads(1)
+    become_worker(parent)
     _stage, _reports = Stage(settings), reports
 
 
 def _perform_in_worker(episode: Episode, folder: Path) -> tuple[EpisodeRecord, bool]:
     assert _stage is not None
     return _stage.perform(episode, folder, lambda name, frames: _reports.put((name, frames)))
+
+
+def become_worker(parent: int) -> None:
+    """Have this process end with its parent, leave Ctrl-C to it, and take one core only."""
+    die_with(parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    import cv2
+
+    # The processes share the cores already.
+    cv2.setNumThreads(1)
 
 
 def die_with(parent: int) -> None:

@@ -156,7 +156,12 @@ def episode_folder(
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write plain values as JSON under a temporary name, then rename.
+    """Write plain values as JSON; as ``write_text``."""
+    write_text(path, json.dumps(to_plain(value), allow_nan=False, ensure_ascii=False))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text under a temporary name, then rename.
 
     Raises:
         StoreError: the folder is read-only or the disk is full; nothing is left behind.
@@ -165,7 +170,7 @@ def write_json(path: Path, value: Any) -> None:
     with explain_os_errors(path):
         try:
             with temporary.open("w", encoding="utf-8") as file:
-                json.dump(to_plain(value), file, allow_nan=False, ensure_ascii=False)
+                file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)

@@ -33,14 +33,19 @@ console = Console(width=_WIDTH)
 errors = Console(stderr=True)
 
 
+def lasting(seconds: float | None) -> str:
+    """Return how long something will take, in words."""
+    if seconds is None:
+        return "unknown time"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"about {minutes} min {rest:02d} s" if minutes else f"about {rest} s"
+
+
 def print_estimate(estimate: Estimate) -> None:
     """Print what a run will take."""
-    duration = "unknown time"
-    if estimate.seconds is not None:
-        minutes, seconds = divmod(round(estimate.seconds), 60)
-        duration = f"about {minutes} min {seconds:02d} s" if minutes else f"about {seconds} s"
     console.print(
-        f"{len(estimate.frames)} episodes, {sum(estimate.frames.values()):,} frames, {duration} "
+        f"{len(estimate.frames)} episodes, {sum(estimate.frames.values()):,} frames, "
+        f"{lasting(estimate.seconds)} "
         f"({estimate.basis}), {estimate.bytes / 1e6:,.0f} MB",
         highlight=False,
     )

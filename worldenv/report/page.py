@@ -49,14 +49,7 @@ def write_report(run: Path) -> Path:
     found = store.records(run)
     rows = store.read_index(run)
     path = run / "report.html"
-    page = build_page(run, found, rows)
-    with store.explain_os_errors(path):
-        temporary = run / ".report.html.tmp"
-        try:
-            temporary.write_text(page, encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    store.write_text(path, build_page(run, found, rows))
     return path
 
 

@@ -65,12 +65,7 @@ def write_sheet(
     page = document(f"Suite {suite.id}", "\n".join(body), _STYLE)
     with store.explain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.tmp")
-        try:
-            temporary.write_text(page, encoding="utf-8")
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+    store.write_text(path, page)
     return path
 
 
