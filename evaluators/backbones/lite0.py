@@ -14,7 +14,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from worldenv.evaluators.backbones.checkpoint import load_state
 from worldenv.evaluators.backbones.crops import crop, normalised, resized, squared
-from worldenv.evaluators.backbones.inference import batch_of, once, one_thread, ran
+from worldenv.evaluators.backbones.inference import Recent, batch_of, once, one_thread, ran
 from worldenv.evaluators.backbones.regions import Region
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.plan import Ask, pixels
@@ -25,6 +25,9 @@ SIDE = 224
 
 REGION_SIDE = 128
 """Same of a region, which is seldom larger; half the work, and it tells things apart as well."""
+
+RECENT = 32 << 20
+"""Bytes of vectors that are held: those of the last 6553 images."""
 
 # Kernel, stride, expansion, channels, repeats of the stages; source: the EfficientNet-Lite release.
 _STAGES = (
@@ -158,6 +161,7 @@ class Lite0:
         # Of images this small a few at once are cheaper, even with one that only fills up.
         self._regions_batch = batch_of(device, 16, on_cpu=2)
         self._device = device
+        self._recent: Recent[NDArray[np.float32]] = Recent(RECENT, lambda vector: vector.nbytes)
         self._net = Lite0Net()
         load_state(self._net, located, "lite0.safetensors", device=device)
         self._net.fold()
@@ -192,8 +196,12 @@ class Lite0:
         self, images: Sequence[NDArray[np.uint8]], side: int = SIDE, batch: int = 0
     ) -> list[NDArray[np.float32]]:
         """Return the unit vector of every image (height, width, 3) uint8, brought to a side."""
-        if not images:
-            return []
+        about = f"{side} {batch}"
+        return self._recent.answers(images, lambda new: self._look(new, side, batch), about)
+
+    def _look(
+        self, images: Sequence[NDArray[np.uint8]], side: int, batch: int
+    ) -> list[NDArray[np.float32]]:
         small = [resized(image, side, side) for image in images]
         scaled = normalised(small, (127 / 255,) * 3, (128 / 255,) * 3)
         with one_thread():

@@ -14,12 +14,17 @@ from torch.nn import functional
 
 from worldenv.evaluators.backbones.checkpoint import fill, read_tensors
 from worldenv.evaluators.backbones.crops import normalised, resized
-from worldenv.evaluators.backbones.inference import once, one_thread
+from worldenv.evaluators.backbones.inference import Recent, one_thread
 from worldenv.evaluators.plan import Ask, pixels
 from worldenv.weights import Located
 
 SIDE = 224
 """Pixels of the shorter side that a frame is brought to."""
+
+RECENT = 64 << 20
+"""Bytes of Gram matrices that are held: those of the last 48 frames."""
+
+Grams = tuple[NDArray[np.float32], ...]
 
 # Names of the released file.
 _LAYER = re.compile(r"VGG16_0/Conv_(\d+)/(kernel|bias)")
@@ -80,6 +85,7 @@ class VggStyle:
         self.checksum = located.checksum
         self._device = device
         self._side = side
+        self._recent: Recent[Grams] = Recent(RECENT, lambda grams: sum(g.nbytes for g in grams))
         self._net = VggNet()
         load_vgg(self._net, located)
         self._net.to(device).eval().requires_grad_(False)
@@ -91,9 +97,12 @@ class VggStyle:
     def compute(self, asks: Sequence[Ask], inputs: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Return the Gram matrices of every frame."""
         with one_thread():
-            return once([ask.frames for ask in asks], lambda k: self._grams(inputs[k][0]))
+            return self._recent.answers([frame for (frame,) in inputs], self._all_grams)
 
-    def _grams(self, frame: NDArray[np.uint8]) -> tuple[NDArray[np.float32], ...]:
+    def _all_grams(self, frames: Sequence[NDArray[np.uint8]]) -> list[Grams]:
+        return [self._grams(frame) for frame in frames]
+
+    def _grams(self, frame: NDArray[np.uint8]) -> Grams:
         height, width = frame.shape[:2]
         ratio = self._side / min(height, width) if self._side else 1.0
         small = resized(frame, round(width * ratio), round(height * ratio))
