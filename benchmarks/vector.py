@@ -1,7 +1,8 @@
 """Training speed: several small environments together, in one process and in one process each.
 
-Prints steps a second of all environments together and memory a process, RGB only, chunk 1, for
-full and coarse detail: ``python benchmarks/vector.py [--envs 4] [--size 64] [--steps 400]``.
+Prints steps a second of all environments together and memory a process (resident, and with what
+processes share, such as libraries, divided among them), RGB only, chunk 1, for full and coarse
+detail: ``python benchmarks/vector.py [--envs 4] [--size 64] [--steps 400]``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ import numpy as np
 
 import worldenv.camera
 
-PAGE = 4096
 
-
-def resident(process: str = "self") -> float:
-    """Return the resident memory of a process in MB."""
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE / 1e6
+def memory(process: str = "self") -> tuple[float, float]:
+    """Return resident and proportional memory of a process, MB."""
+    sizes: dict[str, float] = {}
+    for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]:
+        name, value, _ = line.split()
+        sizes[name] = int(value) * 1024 / 1e6
+    return sizes["Rss:"], sizes["Pss:"]
 
 
 def make(family: str, detail: str, size: int) -> gym.Env:
@@ -56,8 +59,11 @@ def measure(kind: str, family: str, detail: str, envs: int, size: int, steps: in
     for row in actions[20:]:
         vector.step(row)
     rate = envs * (steps - 20) / (time.perf_counter() - start)
-    memory = max(resident(pid) for pid in pids)
-    print(f"{family:9} {detail:7} {kind:10} {rate:8.0f} steps/s {memory:6.0f} MB a process")
+    resident, proportional = (max(sizes) for sizes in zip(*map(memory, pids), strict=True))
+    print(
+        f"{family:9} {detail:7} {kind:10} {rate:8.0f} steps/s {resident:6.0f} MB a process, "
+        f"{proportional:.0f} MB of it its own share"
+    )
     vector.close()
 
 

@@ -107,7 +107,9 @@ def test_a_plan_walks_each_fault_where_it_can_strike_and_shares_its_dose_0():
     [
         ({"cases": 0}, "cases must be a whole number from 1, got 0"),
         ({"seeds": 1.5}, "seeds must be a whole number from 1, got 1.5"),
-        ({"size": 4000}, "size must be at most 1024"),
+        ({"size": 4000}, "size must be at most 1024 pixels, got 4000"),
+        ({"seeds": 10**20}, "seeds must be at most 1024, got 1000"),
+        ({"cases": 10**20}, "cases must be at most 1024, got 1000"),
         ({"doses": (0.0, 0.5)}, "doses must rise from 0 to 1"),
         ({"doses": (0.0, 0.5, 0.5, 1.0)}, "doses must rise from 0 to 1"),
         ({"faults": ()}, "no faults"),

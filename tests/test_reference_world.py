@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -385,3 +386,20 @@ def test_importing_worldenv_loads_no_numba() -> None:
         "assert not {'numba', 'torch', 'cv2'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+def test_scenes_that_are_left_do_not_stay_in_memory():
+    def resident():
+        text = Path("/proc/self/statm")
+        if not text.is_file():
+            pytest.skip("no /proc on this system to read a process's memory from")
+        return int(text.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    world = ReferenceWorld(size=(16, 16), detail="coarse", threads=1)
+    world.reset(Start(), seed=0)
+    world.reset(Start(), seed=1)
+    first = resident()
+    for seed in range(2, 6):
+        world.reset(Start(), seed=seed)
+    # Kept, four scenes would take some 240 MB.
+    assert resident() < first + 60

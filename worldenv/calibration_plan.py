@@ -91,6 +91,10 @@ class Walk:
         return f"{self.case.id}@{self.script}#{self.seed} {planted or 'perfect'}"
 
 
+MOST = 1024
+"""Of cases and seeds, and pixels of a side; beyond it a calibration would not end."""
+
+
 @dataclass(frozen=True)
 class Design:
     """How much is walked.
@@ -120,8 +124,9 @@ class Design:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise Unsupported(f"{name} must be a whole number from {least}, got {value!r}")
-        if self.size > 1024:
-            raise Unsupported(f"size must be at most 1024 pixels, got {self.size}")
+            if value > MOST:
+                unit = " pixels" if name == "size" else ""
+                raise Unsupported(f"{name} must be at most {MOST}{unit}, got {value}")
         check_faults(dict.fromkeys(self.faults, 1.0))
         if not self.faults:
             raise Unsupported("no faults were given; leave them out for all")

@@ -10,6 +10,7 @@ another file does: after an edit of ``rays.py``, touch ``light.py``.
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import multiprocessing
 import os
@@ -19,7 +20,15 @@ from typing import Any
 
 import numba
 
-__all__ = ["cores", "default_threads", "inner_kernel", "kernel", "share", "thread_count"]
+__all__ = [
+    "cores",
+    "default_threads",
+    "inner_kernel",
+    "kernel",
+    "release_memory",
+    "share",
+    "thread_count",
+]
 
 _HOME = os.getpid()
 
@@ -61,6 +70,18 @@ def default_threads() -> int:
 def thread_count(threads: int) -> int:
     """Return ``threads``, or 1 where a fork has left the threads behind."""
     return 1 if forked() else threads
+
+
+def release_memory() -> None:
+    """Hand what was freed back to the system, where the C library can (glibc).
+
+    Building a scene makes and drops many arrays between those that stay; of itself the allocator
+    would keep their places, a third of the process.
+    """
+    # Where there is no such function the memory stays with the process, as it would anyway.
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
 
 
 @functools.cache

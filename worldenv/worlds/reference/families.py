@@ -94,9 +94,9 @@ def find_view(scene: Scene, name: str | None) -> View:
     raise UnknownName("view of the scene", name, [v.name for v in scene.views])
 
 
-@functools.lru_cache(maxsize=2)
+@functools.lru_cache(maxsize=1)
 def scene_of(name: SceneName) -> Scene:
-    """Return the scene of a name; the last two are kept.
+    """Return the scene of a name; the last one is kept, for its textures alone take 35 MB.
 
     Raises:
         Unsupported: the family has no such event, or something would pass beside an event.

@@ -34,7 +34,7 @@ def painter(function: Painter) -> Painter:
     return function
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=192)
 def draw(name: str, seed: int, words: tuple[str, ...]) -> NDArray[np.uint8]:
     """Return a texture as a read-only square uint8 sRGB image.
 

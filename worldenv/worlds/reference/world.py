@@ -19,7 +19,7 @@ from worldenv.world import (
     Unsupported,
     WorldSpec,
 )
-from worldenv.worlds.reference.compile import cores, default_threads
+from worldenv.worlds.reference.compile import cores, default_threads, release_memory
 from worldenv.worlds.reference.content_faults import CONTENT, Content, Look, begin
 from worldenv.worlds.reference.event_faults import Clock, broken, start_clock
 from worldenv.worlds.reference.families import (
@@ -333,8 +333,11 @@ class ReferenceWorld:
             if self._renderer.lit is not lit:
                 self._renderer.show(lit)
             return lit
+        # The old scene goes first: two at once would double what a process needs.
+        self.close()
         renderer = self._make(scene)
         self._built = (name, renderer.lit)
+        release_memory()
         return renderer.lit
 
     def _draw(self, pose: NDArray[np.float64], time: float) -> Drawn:
