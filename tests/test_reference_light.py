@@ -120,7 +120,7 @@ def test_coarse_meshes_are_as_bright_as_full_ones(thing: str) -> None:
         turn = walk(np.zeros((1, 3)), np.array([float(yaw)]), np.array([-10.0]))[0]
         pose = middle @ level @ turn @ back
         a, b = full.draw(pose), coarse.draw(pose)
-        assert (a.ids == 2).sum() > 200
+        assert (a.ids == 2).sum() > 20
         means.append((a.frame[a.ids == 2].mean(), b.frame[b.ids == 2].mean()))
     a, b = np.mean(means, axis=0)
     assert abs(b / a - 1) < 0.06

@@ -61,7 +61,7 @@ def run(
     world: str | World = REFERENCE,
     suites: Sequence[str] | None = None,
     cases: int | Sequence[str] | None = None,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     profile: str = "classic+truth",
     out: str | Path | None = None,
     world_options: Mapping[str, Any] | None = None,
@@ -77,7 +77,8 @@ def run(
         world: World id, ``module:factory``, ``file.py:factory``, or a World object.
         suites: Suite ids; None is the quick selection over the three built-in suites.
         cases: First n cases of each suite, or case ids; None is all.
-        seeds: Seeds of the world.
+        seeds: Seeds of the world; None is those of each suite (0, of R2M-Bench 0, 1 and 2), and 0
+            in the quick selection.
         profile: Which backbones measure.
         out: Run folder; None is a new one under ``./runs``.
         world_options: Keywords of the world.

@@ -6,7 +6,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -229,25 +229,37 @@ class Suite:
         """Case id -> case, in order of first use."""
         return {item.case.id: item.case for item in self.items}
 
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that its items are walked with unless others are asked for.
+
+        R2M-Bench walks each item three times.
+        """
+        return (0, 1, 2) if self.benchmark == "r2m" else (0,)
+
     def select(self, cases: int | Sequence[str] | None) -> Suite:
         """Return the items of the first n cases, or of the named ones; None keeps all.
 
         Raises:
             UnknownName: a case id is not in the suite.
-            ValueError: nothing is left.
+            Unsupported: nothing would be left, or it is neither a number nor a list of ids.
         """
         known = self.cases
         if cases is None:
             keep = list(known)
-        elif isinstance(cases, int):
+        elif isinstance(cases, int) and not isinstance(cases, bool):
+            if cases < 1:
+                raise Unsupported(f"cases must be at least 1, got {cases}")
             keep = list(known)[:cases]
         else:
+            if isinstance(cases, (str, bool)) or not isinstance(cases, Sequence) or not cases:
+                raise Unsupported(f"cases must be a number or a list of case ids, got {cases!r}")
             for name in cases:
                 if name not in known:
                     raise UnknownName("case", name, known)
             keep = list(cases)
         items = tuple(item for item in self.items if item.case.id in set(keep))
-        return Suite(self.id, self.benchmark, items, self.world, self.options)
+        return replace(self, items=items)
 
 
 # The one late import from text that the dependency test allows: names -> code outside this package.

@@ -138,7 +138,7 @@ def bench(
     use_judge(judge, judge_model)
     use_cache(cache)
     selected: int | Sequence[str] | None = case or cases
-    seeds = seed or [0]
+    seeds = seed or None
     options = parse_options(world_option or [])
     settings = runner.Settings(world, options, profile)
     cli_weights.say_wanting(profile)

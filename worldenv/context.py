@@ -152,8 +152,11 @@ def check_policy(policy: Any) -> str:
     """Return a policy's name.
 
     Raises:
+        Unsupported: it is no name.
         UnknownName: there is none of that name.
     """
+    if not isinstance(policy, str):
+        raise Unsupported(f"context must be one of {', '.join(POLICIES)}, got {policy!r}")
     if policy not in POLICIES:
-        raise UnknownName("context policy", str(policy), POLICIES)
-    return str(policy)
+        raise UnknownName("context policy", policy, POLICIES)
+    return policy

@@ -8,7 +8,8 @@ can be held against the dose.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from numbers import Real
+from typing import Any, Literal, NamedTuple
 
 from worldenv.world import UnknownName, Unsupported
 
@@ -128,11 +129,14 @@ def check_faults(
         raise Unsupported(
             f"faults must map names to doses, such as {{'forget': 0.5}}; got {faults!r}"
         )
-    for name, dose in (faults or {}).items():
+    asked: dict[Any, Any] = dict(faults or {})
+    for name, dose in asked.items():
         if name not in known:
             raise UnknownName("fault", str(name), known)
-        if isinstance(dose, bool) or not isinstance(dose, (int, float)) or not 0 <= dose <= 1:
-            raise Unsupported(f"the dose of fault {name!r} must lie in [0, 1], got {dose!r}")
+        if isinstance(dose, bool) or not isinstance(dose, Real) or not 0 <= float(dose) <= 1:
+            raise Unsupported(
+                f"the dose of fault {name!r} must be a number from 0 to 1, got {dose!r}"
+            )
         if name == "frozen" and dose not in (0, 1):
             raise Unsupported(f"the dose of fault 'frozen' is 0 or 1, got {dose!r}")
         checked[name] = float(dose)

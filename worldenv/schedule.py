@@ -137,7 +137,7 @@ def plan(
     settings: Settings,
     suites: Sequence[str] | None = None,
     cases: int | Sequence[str] | None = None,
-    seeds: Sequence[int] = (0,),
+    seeds: Sequence[int] | None = None,
     *,
     controls: bool = True,
 ) -> list[Episode]:
@@ -147,18 +147,20 @@ def plan(
         UnknownName: a suite or case does not exist.
         WorldEnvError: nothing would be done.
     """
-    seeds = _seeds(seeds)
     _check_names("suites", suites)
     if isinstance(cases, bool) or not isinstance(cases, int):
         _check_names("cases", cases)
     elif cases < 1:
         raise WorldEnvError(f"cases must be at least 1, got {cases}.")
-    selected = _quick() if suites is None and cases is None else _named(suites, cases)
+    quick = suites is None and cases is None
+    if seeds is not None or quick:
+        seeds = _seeds((0,) if seeds is None else seeds)
+    selected = _quick() if quick else _named(suites, cases)
     episodes = [
         Episode(suite.id, suite.benchmark, dict(suite.options), item, seed)
         for suite in selected
         for item in suite
-        for seed in seeds
+        for seed in (suite.seeds if seeds is None else seeds)
     ]
     if not episodes:
         raise WorldEnvError("No cases were selected; 'worldenv suites' lists what there is.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv import store
+from worldenv.camera import fov_of
 from worldenv.case import Case, Suite
 from worldenv.report.html import document, thumbnail
 from worldenv.report.svg import PALETTE
@@ -20,8 +22,9 @@ from worldenv.worlds.reference import make
 __all__ = ["write_sheet"]
 
 SIDE = 256
-"""Pixels along a side of a view."""
+"""Pixels along the longer side of a view."""
 FOV = 75.0
+"""Horizontal field of view of cases that name no intrinsics, degrees."""
 
 
 def write_sheet(
@@ -40,20 +43,27 @@ def write_sheet(
         StoreError: the file cannot be written.
         UnknownName: a case names a scene that does not exist.
     """
+    # Before anything is drawn: that takes minutes.
+    with store.explain_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder; name a file", str(path))
     scripts: dict[str, list[str]] = {}
     for item in suite:
         scripts.setdefault(item.case.id, []).append(item.script.partition(":")[2])
-    world = make(size=(SIDE, SIDE), fov=FOV, supersample=2, truth=("ids",))
     drawn: dict[str, str] = {}
-    try:
+    lenses: dict[tuple[tuple[int, int], float], list[Case]] = {}
+    for case in suite.cases.values():
+        lenses.setdefault(_lens(case), []).append(case)
+    for (size, fov), cases in lenses.items():
+        world = make(size=size, fov=fov, supersample=2, truth=("ids",))
         # Cases of one scene come together, for building a scene takes longer than drawing it.
-        for case in sorted(suite.cases.values(), key=_place):
+        for case in sorted(cases, key=_place):
             frame, ids = _view(world, case)
             shown = outlined(frame, ids, _marked(case))
             drawn[case.id] = _figure(case, shown, scripts[case.id])
             if progress is not None:
                 progress(case.id)
-    finally:
         world.close()
     figures: dict[str, list[str]] = {}
     for case in suite.cases.values():
@@ -63,8 +73,6 @@ def write_sheet(
         body.append(f"<h2>{escape(category)} ({len(found)})</h2>")
         body.append(f"<div class='sheet'>{''.join(found)}</div>")
     page = document(f"Suite {suite.id}", "\n".join(body), _STYLE)
-    with store.explain_os_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
     store.write_text(path, page)
     return path
 
@@ -88,6 +96,15 @@ def _counts(suite: Suite) -> str:
 def _place(case: Case) -> tuple[str, int, str]:
     scene = case.scene or {}
     return str(scene.get("family")), int(scene.get("seed") or 0), str(scene.get("event") or "")
+
+
+def _lens(case: Case) -> tuple[tuple[int, int], float]:
+    """Return size (width, height) and field of view that show what the case was checked for."""
+    if case.K is None or case.size is None:
+        return (SIDE, SIDE), FOV
+    width, height = case.size
+    scale = SIDE / max(width, height)
+    return (round(width * scale), round(height * scale)), fov_of(np.array(case.K), width)
 
 
 def _view(world: World, case: Case) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:

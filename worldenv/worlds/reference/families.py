@@ -68,7 +68,7 @@ def read_start(
             raise UnknownName("key of Start.scene", str(key), KEYS)
     name, number = scene.get("family", family), scene.get("seed", 0)
     view, event = scene.get("view"), scene.get("event")
-    if name not in FAMILIES:
+    if not isinstance(name, str) or name not in FAMILIES:
         raise UnknownName("scene family", str(name), FAMILIES)
     if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 0:
         raise Unsupported(f"the seed of a scene must be an integer >= 0, got {number!r}")

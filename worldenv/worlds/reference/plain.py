@@ -141,10 +141,10 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         event: None, or ``ball_rolls_off``.
 
     Raises:
-        KeyError: there is no such event.
+        ValueError: there is no such event.
     """
     if event not in (None, "ball_rolls_off"):
-        raise KeyError(event)
+        raise ValueError(f"unknown event {event!r}; expected ball_rolls_off")
     rng = np.random.default_rng([seed, 0])
     plaster, planks = Material("plaster"), Material("planks")
     brick = Material("brick")

@@ -30,8 +30,9 @@ from worldenv.worlds.reference.wander import Guise
 __all__ = ["DETAILS", "Drawn", "Renderer"]
 
 DETAILS = ("auto", "full", "coarse")
-SMALL = 32.0
-"""Below this projected radius, in pixels of a 256-pixel-wide frame, the coarse mesh is drawn."""
+SMALL = 8.0
+"""Below this projected radius, pixels of the frame, the coarse mesh is drawn: so small that it is
+not seen when a thing that comes closer changes its mesh."""
 UNLIT = 0.05
 """How much of its glow a lamp shade keeps when its lamp is dark: it is seen by other light."""
 BRIGHTNESS = 0.62
@@ -432,7 +433,7 @@ class Renderer:
             & (np.abs(y) <= ky * z + radius * math.sqrt(1 + ky * ky))
         )
         distance = np.sqrt((centre**2).sum(axis=1)) - radius
-        size = radius * focal * (256.0 / width) / np.maximum(distance + radius, 1e-6)
+        size = radius * focal / np.maximum(distance + radius, 1e-6)
         order = np.argsort(distance, kind="stable")
         order = order[seen[order]]
         coarse = (self.detail == "coarse") | ((self.detail == "auto") & (size[order] < SMALL))

@@ -58,6 +58,8 @@ class _Episode:
         clock: When the event is.
         motion: What leads the camera astray, None where nothing does.
         pose: The realised pose of the newest frame, in frame-0 coordinates, shape (4, 4).
+        built: The scene as it was built.
+        life: What the world was when the episode began; ``close`` ends it.
     """
 
     name: SceneName
@@ -70,6 +72,8 @@ class _Episode:
     clock: Clock
     motion: Motion | None
     pose: NDArray[np.float64]
+    built: Scene
+    life: object
 
 
 class ReferenceWorld:
@@ -150,7 +154,9 @@ class ReferenceWorld:
             _choice("truth", key, TRUTH)
         self._truth = tuple(k for k in TRUTH if k in truth)
         self._family = _choice("family", family, tuple(FAMILIES))
-        self._cache = bool(cache)
+        if not isinstance(cache, bool):
+            raise Unsupported(f"cache must be True or False, got {cache!r}")
+        self._cache = cache
         self._policy, self._budget = check_policy(context), read_budget(budget)
         content = [k for k in CONTENT if self._faults.get(k, 0.0) > 0]
         if self._policy != "full" and content:
@@ -188,6 +194,7 @@ class ReferenceWorld:
         self._renderer: Renderer | None = None
         self._built: tuple[SceneName, Lit] | None = None
         self._states: tuple[object, dict[str, Any]] | None = None
+        self._life = object()
 
     @property
     def scene(self) -> Scene:
@@ -224,7 +231,8 @@ class ReferenceWorld:
         scene = scene_of(name)
         view = find_view(scene, view_name)
         lit = self._prepare(name, scene)
-        content = begin(name, lit.scene, self._faults, int(seed), self._absence)
+        built = lit.scene
+        content = begin(name, built, self._faults, int(seed), self._absence)
         self._wear(content, 0)
         drawn = self._draw(np.asarray(view.pose, np.float64), 0.0)
         if content is not None:
@@ -248,6 +256,8 @@ class ReferenceWorld:
             clock,
             start_motion(int(seed), self._faults, float(view.pose[1, 3])),
             np.eye(4),
+            built,
+            self._life,
         )
         return self._chunk(np.eye(4)[None], np.eye(4)[None], [drawn], [state])
 
@@ -272,7 +282,11 @@ class ReferenceWorld:
         return self._chunk(asked, np.stack(realised), drawn, states)
 
     def close(self) -> None:
-        """Free scene and buffers; may be called twice."""
+        """Free scene and buffers and end what snapshots are good for; may be called twice."""
+        self._forget()
+        self._life = object()
+
+    def _forget(self) -> None:
         self._episode = self._renderer = self._built = self._states = None
 
     def plant(self, faults: Mapping[str, float] | None) -> None:
@@ -295,10 +309,13 @@ class ReferenceWorld:
         """Go back to the moment of a token of this world.
 
         Raises:
-            Unsupported: the token is none.
+            Unsupported: the token is none of this world, or from before ``close``.
         """
-        if not isinstance(token, _Episode):
-            raise Unsupported("restore needs a token that snapshot of this world returned")
+        if not isinstance(token, _Episode) or token.life is not self._life:
+            raise Unsupported(
+                "restore needs a token that snapshot of this world has returned since it was made "
+                f"or closed, got {type(token).__name__.lstrip('_')}"
+            )
         if self._renderer is None:
             self._make(token.lit)
         elif self._renderer.lit is not token.lit:
@@ -334,7 +351,7 @@ class ReferenceWorld:
                 self._renderer.show(lit)
             return lit
         # The old scene goes first: two at once would double what a process needs.
-        self.close()
+        self._forget()
         renderer = self._make(scene)
         self._built = (name, renderer.lit)
         release_memory()
@@ -362,9 +379,7 @@ class ReferenceWorld:
         if content is not None:
             drawn, content = self._come_back(content, drawn, camera, frame, clock.time)
         if history is not None:
-            drawn, history = self._look_back(
-                episode.name, history, drawn, camera, frame, clock.time
-            )
+            drawn, history = self._look_back(episode, history, drawn, camera, clock.time)
         lit = self._shown.lit
         shown = lit.scene if content is None else content.shown(lit.scene, frame)
         state = self._state(shown, clock.time, _shows(lit.scene, drawn))
@@ -420,16 +435,14 @@ class ReferenceWorld:
 
     def _look_back(
         self,
-        name: SceneName,
+        episode: _Episode,
         history: History,
         drawn: Drawn,
         camera: NDArray[np.float64],
-        frame: int,
         time: float,
     ) -> tuple[Drawn, History]:
         """Show what comes into view as the accessible past has it, or imagine it anew."""
-        assert self._built is not None
-        built = self._built[1].scene
+        name, built, frame = episode.name, episode.built, episode.frame + 1
         decided: set[int] = set()
 
         def replaced(lit: Lit, ids: NDArray[np.uint16]) -> Lit | None:
@@ -585,7 +598,12 @@ def _choice(name: str, value: Any, known: tuple[str, ...]) -> str:
 
 
 def _poses(poses: Any) -> NDArray[np.float64]:
-    asked = np.asarray(poses, dtype=np.float64)
+    try:
+        asked = np.asarray(poses, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GenerationFailed(
+            "Reference was asked for poses that are no array of numbers; expected (n, 4, 4), n >= 1"
+        ) from None
     if asked.ndim != 3 or asked.shape[1:] != (4, 4) or len(asked) < 1:
         raise GenerationFailed(
             f"Reference was asked for poses of shape {asked.shape}; expected (n, 4, 4), n >= 1"
