@@ -19,6 +19,8 @@ __all__ = ["Curve", "Observation", "curve", "monotone", "permuted", "slope", "sp
 Floats = NDArray[np.float64]
 
 DRAWS = 1000
+LEAST_CASES = 3
+"""Fewer cases than this give no interval: drawn again and again, they only repeat themselves."""
 SATURATED = 0.95
 """Share of the change to the largest dose at which a score counts as saturated."""
 
@@ -44,7 +46,8 @@ class Curve(NamedTuple):
 
     ``change`` is the mean over pairs of case and seed of the value at the largest dose less that
     at dose 0, None where no pair has both. ``least_p`` is the smallest p that so many rollouts can
-    give: of all orders of their doses, the sorted one and its reverse are farthest out.
+    give: of all orders of their doses, the sorted one and its reverse are farthest out. ``cases``
+    is the number of cases, ``whole`` whether they have every dose that was asked for.
     """
 
     doses: tuple[float, ...]
@@ -61,6 +64,8 @@ class Curve(NamedTuple):
     change: float | None
     detects: float | None
     saturates: float | None
+    cases: int
+    whole: bool
 
 
 def spearman(a: Sequence[float] | Floats, b: Sequence[float] | Floats) -> float | None:
@@ -171,6 +176,10 @@ def curve(
 ) -> Curve:
     """Return how a score answers to a fault.
 
+    Only pairs of case and seed with a value at every dose count: else the means of two doses would
+    be over different rollouts. Where no pair has that many, those with the first and the last dose
+    count, and the curve has these two doses.
+
     Args:
         observations: Rollouts with a value, dose 0 included.
         doses: Ascending, 0 first.
@@ -179,7 +188,9 @@ def curve(
         draws: Bootstrap draws and permutations.
         seed: Of the draws.
     """
-    rows = list(observations)
+    asked = tuple(doses)
+    rows, doses = _complete(list(observations), asked)
+    cases = len({o.case for o in rows})
     by_dose = _by(rows, lambda o: o.dose)
     groups = [by_dose.get(dose, []) for dose in doses]
     found = [
@@ -192,6 +203,8 @@ def curve(
         (d for d, c in zip(doses[1:], changes, strict=True) if c and (c.low > 0 or c.high < 0)),
         None,
     )
+    if cases < LEAST_CASES:
+        detects = None
     saturates = None
     if last is not None and last.value != 0:
         saturates = next(
@@ -214,7 +227,21 @@ def curve(
         None if last is None else last.value,
         detects,
         saturates,
+        cases,
+        doses == asked,
     )
+
+
+def _complete(
+    rows: Sequence[Observation], doses: tuple[float, ...]
+) -> tuple[list[Observation], tuple[float, ...]]:
+    """Return the rollouts of cases and seeds that have every dose, and the doses that they have."""
+    pairs = list(_by(rows, lambda o: (o.case, o.seed)).values())
+    for wanted in (doses, (doses[0], doses[-1])):
+        whole = [m for m in pairs if {o.dose for o in m} >= set(wanted)]
+        if whole:
+            return [o for members in whole for o in members if o.dose in wanted], wanted
+    return [], doses
 
 
 def _change(

@@ -87,7 +87,7 @@ def _means(scores: Sequence[Score]) -> dict[str, float]:
     """Return the means that the papers lack.
 
     Over WorldMemBench's metrics of what stands still (an event has ``dynamic_overall``), and over
-    R2M's families.
+    R2M's families, there only where every metric with a raw value has one.
     """
     out: dict[str, float] = {}
     for variant in ("whole", "core"):
@@ -103,6 +103,11 @@ def _means(scores: Sequence[Score]) -> dict[str, float]:
         ]
         if mine:
             out[f"worldmembench/{MEAN}/{variant}"] = float(np.mean(mine))
+    measured = {
+        score.metric
+        for score in scores
+        if score.benchmark == "r2m" and score.variant == "raw" and score.value is not None
+    }
     for variant in ("raw", "mg", "nmr"):
         values = {
             score.metric: score.value / _scale(score)
@@ -117,7 +122,8 @@ def _means(scores: Sequence[Score]) -> dict[str, float]:
             for metrics in FAMILIES.values()
             if any(m in values for m in metrics)
         ]
-        if families:
+        # A mean over whichever ratios are reliable would move with what is left out.
+        if families and set(values) >= measured:
             out[f"r2m/{MEAN}/{variant}"] = float(np.mean(families))
     return out
 

@@ -19,13 +19,12 @@ from worldenv import calibrate
 from worldenv.calibration import Calibration, Subject
 from worldenv.calibration_controls import controls
 from worldenv.calibration_findings import analyse, limits
-from worldenv.calibration_plan import DOSES, DRIFT, Design, Walk, offered, paces, pick, plan
+from worldenv.calibration_plan import DOSES, DRIFT, Design, Walk, paces, pick, plan
 from worldenv.calibration_stage import Finding, Stage, key_of, read_findings
 from worldenv.case import load_script, load_suite
 from worldenv.cli import app
 from worldenv.evaluators.dose_values import values_of
 from worldenv.evaluators.score import Score
-from worldenv.faults import FAULTS
 from worldenv.store import StoreError
 from worldenv.world import UnknownName, Unsupported, WorldEnvError
 
@@ -40,10 +39,6 @@ def finding(case="a", seed=0, fault="", dose=0.0, kind="things", flow=None, **mo
 
 
 # ---------------------------------------------------------------- what is walked
-
-
-def test_every_fault_can_be_planted():
-    assert offered() == tuple(FAULTS)
 
 
 def test_scripts_are_as_long_as_they_say():
@@ -87,15 +82,18 @@ def test_a_plan_walks_each_fault_where_it_can_strike_and_shares_its_dose_0():
     kinds = {(walk.fault, walk.kind) for walk in walked}
     assert ("swap_people", "people") in kinds and ("swap_people", "things") not in kinds
     assert ("event_absent", "event") in kinds and ("event_absent", "things") not in kinds
-    assert ("forget", "things") in kinds and ("forget", "event") not in kinds
+    assert ("forget", "things") in kinds and ("swap_people", "event") not in kinds
     count = Counter((walk.fault, walk.kind) for walk in walked)
     assert count["", "things"] == 3 * 2
     # All or nothing: both seeds; graded: one; frozen has no dose between 0 and 1.
     assert count["vanish", "things"] == 3 * 2 * 4
     assert count["blur", "things"] == 3 * 1 * 4
     assert count["frozen", "things"] == 3 * 2
+    # What does not befall an event must leave its scores alone: dose 1 is enough to tell.
+    assert count["vanish", "event"] == count["blur", "event"] == 3
+    assert count["event_freeze", "event"] == count["slow_motion", "event"] == 3 * 1 * 4
     # Cases do not share seeds, nor what depends on a seed alone.
-    stuck = {(w.case.id, w.seed) for w in walked if w.fault == "camera_stuck"}
+    stuck = {(w.case.id, w.seed) for w in walked if (w.fault, w.kind) == ("camera_stuck", "things")}
     assert len(stuck) == len({seed for _, seed in stuck}) == 3 * 2
     # Rollouts of one case stand together, so that its scene is built once.
     order = [(walk.kind, walk.case.id) for walk in walked]

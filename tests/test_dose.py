@@ -130,28 +130,41 @@ def test_rho_of_graded_faults_is_the_median_over_cases():
     assert curve(noisy, DOSES, graded=True).rho > -1.0
 
 
-def test_rollouts_without_a_value_are_counted_as_missing():
+def test_only_cases_and_seeds_with_every_dose_count():
+    # The case that lacks a dose is the high one: means would rise in the middle, no score does.
+    rows = planted(lambda d: -d)
+    more = [Observation("high", 0, dose, 10.0 - dose) for dose in DOSES if dose != 0.5]
+    found = curve(rows + more, DOSES, graded=False)
+    assert found == curve(rows, DOSES, graded=False)
+    assert found.counts == (12,) * 5 and found.rho == -1.0 and monotone(found.means, -1)
+
+
+def test_where_no_case_has_every_dose_the_ends_make_the_curve():
     rows = [o for o in planted(lambda d: -d) if o.dose != 0.5]
     found = curve(rows, DOSES, graded=True)
-    assert found.counts == (12, 12, 0, 12, 12) and found.means[2] is None
+    assert found.doses == (0.0, 1.0) and found.counts == (12, 12) and found.change == -1.0
     judged, why = verdict("falls", True, found, monotone(found.means, -1), -1.0)
-    assert judged == "not as expected" and "a dose has no value" in why
+    assert judged == "not measured" and "no case and seed" in why
+    assert verdict("ignores", True, found, None, 0.0)[0] == "as expected"
 
 
 def test_the_change_is_taken_over_pairs():
-    # The cases with a value at dose 1 are the high ones: means rise though every score falls.
+    # The cases with a value at dose 1 are the high ones: means would rise, every score falls.
     rows = [Observation("low", 0, 0.0, 0.0)]
     rows += [Observation("high", 0, 0.0, 10.0), Observation("high", 0, 1.0, 9.0)]
     found = curve(rows, (0.0, 1.0), graded=True)
-    assert found.means[1] > found.means[0] and found.change == -1.0
+    assert found.means == (10.0, 9.0) and found.change == -1.0
 
 
 def test_too_few_rollouts_judge_nothing():
-    rows = [Observation(f"c{c}", 0, d, -d) for c in range(2) for d in (0.0, 1.0)]
+    rows = [Observation(f"c{c}", 0, d, -d) for c in range(3) for d in (0.0, 1.0)]
     found = curve(rows, (0.0, 1.0), graded=True)
-    # Of 2 x 2 orders two are farthest out.
-    assert found.least_p == 0.5
+    # Of 2 x 2 x 2 orders two are farthest out.
+    assert found.least_p == 0.25
     judged, why = verdict("falls", True, found, True, -1.0)
-    assert judged == "not measured" and "p cannot be below 0.5" in why
-    # Two cases of five doses are enough: 120 x 120 orders.
-    assert curve(planted(lambda d: -d, cases=2, seeds=1), DOSES, graded=True).least_p < 0.01
+    assert judged == "not measured" and "p cannot be below 0.25" in why
+    # Two cases of five doses are enough for p, 120 x 120 orders, but not for an interval.
+    two = curve(planted(lambda d: -d, cases=2, seeds=1), DOSES, graded=True)
+    assert two.least_p < 0.01 and two.cases == 2 and two.detects is None
+    judged, why = verdict("falls", True, two, True, -1.0)
+    assert judged == "not measured" and "2 cases have every dose" in why

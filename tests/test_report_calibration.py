@@ -90,6 +90,7 @@ def synthetic(faults=tuple(FAULTS), hostile=""):
                     lows=none if absent else tuple(map(float, means - width)),
                     highs=none if absent else tuple(map(float, means + width)),
                     counts=tuple(0 if absent else 12 for _ in doses),
+                    cases=0 if absent else 6,
                     slope=None if absent else moved * scale,
                     slope_low=ends[0],
                     slope_high=ends[1],
@@ -120,7 +121,10 @@ def synthetic(faults=tuple(FAULTS), hostile=""):
         "faults": list(faults), "versions": {"worldenv": "0.1.0", "numpy": "2.4.0"},
         "case_ids": [f"worldmembench/object/{i:03d}" for i in range(6)],
     }  # fmt: skip
-    return Calibration("classic+truth", made, tuple(subjects), tuple(responses), controls)
+    unmeasured = {"worldmembench/translation_rpe": "not_applicable" + hostile}
+    return Calibration(
+        "classic+truth", made, tuple(subjects), tuple(responses), controls, unmeasured
+    )
 
 
 @pytest.fixture(scope="module")
@@ -195,9 +199,9 @@ def test_it_is_written_whole(calibration, text, tmp_path):
 def test_a_small_or_odd_calibration_has_a_page():
     few = synthetic(("forget",))
     new = [Response(**{**r.__dict__, "fault": "of a newer <version>"}) for r in few.responses]
-    page = build_page(Calibration("light", {}, few.subjects, tuple(new), ()))
+    page = build_page(Calibration("light", {}, few.subjects, tuple(new), (), {}))
     assert "of a newer &lt;version&gt;" in page and "None was tested" in page
-    empty = build_page(Calibration("light", {}, (), (), ()))
+    empty = build_page(Calibration("light", {}, (), (), (), {}))
     assert "Every score that was measured did as was expected" in empty
     assert "<b>–</b><span>claims hold" in empty
 

@@ -20,6 +20,7 @@ from worldenv.calibration_stage import Finding, key_of, perform_all, read_findin
 from worldenv.evaluators.profile import load_profile
 from worldenv.run_folder import claim, hold, new_folder
 from worldenv.stage import check_count, most_workers
+from worldenv.store import StoreError
 
 __all__ = ["Design", "Estimate", "Outcome", "estimate", "run"]
 
@@ -128,10 +129,13 @@ def estimate(
     workers = check_workers(workers)
     walks = plan(design)
     versions = versions_of(profile)
+    if out is not None and Path(out).exists() and not Path(out).is_dir():
+        raise StoreError(f"Cannot write {out}: it is no folder; choose another one with --out.")
     held = read_findings(Path(out)) if out is not None else {}
     left = [w for w in walks if key_of(w, design.size, profile, versions) not in held]
     each = _SECONDS.get(profile.partition("+")[0])
-    seconds = None if each is None else len(left) * each * _growth(design.size) / workers
+    at_once = min(workers, os.cpu_count() or 1)
+    seconds = None if each is None else len(left) * each * _growth(design.size) / at_once
     return Estimate(len(walks), len(walks) - len(left), seconds, workers)
 
 

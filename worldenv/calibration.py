@@ -61,7 +61,8 @@ class Response:
         means: Mean of each dose, None where no rollout has a value.
         lows: Lower end of its interval over cases.
         highs: Upper end.
-        counts: Rollouts with a value at each dose.
+        counts: Rollouts at each dose; only cases and seeds with a value at every dose count.
+        cases: How many cases they are of.
         slope: Change of the score for a dose from 0 to 1, least squares within rollouts' cases.
         slope_low: Lower end of its interval, cases drawn with replacement.
         slope_high: Upper end.
@@ -85,6 +86,7 @@ class Response:
     lows: tuple[float | None, ...]
     highs: tuple[float | None, ...]
     counts: tuple[int, ...]
+    cases: int
     slope: float | None
     slope_low: float | None
     slope_high: float | None
@@ -125,6 +127,7 @@ class Calibration:
         subjects: The scores.
         responses: One per score and fault that were measured together.
         controls: Findings beside the curves.
+        unmeasured: Score -> status, of those that no rollout has a value for.
     """
 
     profile: str
@@ -132,6 +135,7 @@ class Calibration:
     subjects: tuple[Subject, ...]
     responses: tuple[Response, ...]
     controls: tuple[Control, ...]
+    unmeasured: dict[str, str]
 
     def subject(self, key: str) -> Subject:
         """Return a subject by its key.
@@ -160,6 +164,7 @@ class Calibration:
                 tuple(Subject(**row) for row in data["subjects"]),
                 tuple(Response(**_tuples(row)) for row in data["responses"]),
                 tuple(Control(**row) for row in data["controls"]),
+                dict(data["unmeasured"]),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(

@@ -80,24 +80,35 @@ def gaming(findings: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator
     """Whether a world that shows less motion scores as well as one that remembers all."""
     ranges = {subject.key: subject for subject in subjects}
     for fault, who in (("frozen", "a frozen video"), ("slow_motion", "a slow mover")):
+        doses = sorted({f.dose for f in findings if f.fault == fault})
         for key in HEADLINES:
-            pairs = _pairs(findings, key, fault)
             claim = f"{who} cannot game {key}"
-            if not pairs or key not in ranges:
+            by_dose = {dose: _pairs(findings, key, fault, dose) for dose in doses}
+            means = {
+                dose: tuple(float(np.mean(column)) for column in zip(*pairs, strict=True))
+                for dose, pairs in by_dose.items()
+                if pairs
+            }
+            if not means or key not in ranges:
                 yield Control(claim, "not measured", None, {})
                 continue
+            # Whoever games a score takes the pace that serves best.
+            dose = max(means, key=lambda d: means[d][1] - means[d][0])
+            perfect, shown = means[dose]
             subject = ranges[key]
             span = subject.high - subject.low
-            perfect, shown = (float(np.mean(column)) for column in zip(*pairs, strict=True))
             share = (shown - perfect) / span if span > 0 else 0.0
+            at = f" at dose {dose:g}" if len(means) > 1 else ""
             found = (
-                f"{_f(shown)} against {_f(perfect)} in the perfect world ({share:+.1%} of range)"
+                f"{_f(shown)}{at} against {_f(perfect)} in the perfect world "
+                f"({share:+.1%} of range)"
             )
             values: dict[str, float | str | None] = {
                 "perfect": perfect,
                 "value": shown,
+                "dose": dose,
                 "share": share,
-                "n": float(len(pairs)),
+                "n": float(len(by_dose[dose])),
             }
             yield Control(claim, found, bool(share < -GAMED), values)
 
@@ -191,8 +202,10 @@ def gate(findings: Sequence[Finding]) -> Control:
     return Control(claim, text, never == 0 and none == 0 and began == 1 and kept < 1, values)
 
 
-def _pairs(findings: Sequence[Finding], key: str, fault: str) -> list[tuple[float, float]]:
-    """Return (perfect, at dose 1) of every static case and seed that has both."""
+def _pairs(
+    findings: Sequence[Finding], key: str, fault: str, dose: float
+) -> list[tuple[float, float]]:
+    """Return (perfect, at the dose) of every static case and seed that has both."""
     perfect = {
         (f.case, f.seed): f.values[key]
         for f in findings
@@ -203,7 +216,7 @@ def _pairs(findings: Sequence[Finding], key: str, fault: str) -> list[tuple[floa
         for f in findings
         if f.kind == "things"
         and f.fault == fault
-        and f.dose == 1
+        and f.dose == dose
         and key in f.values
         and (f.case, f.seed) in perfect
     ]

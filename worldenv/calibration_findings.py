@@ -13,7 +13,7 @@ from worldenv.calibration import Calibration, Expected, Response, Subject, Verdi
 from worldenv.calibration_controls import controls
 from worldenv.calibration_plan import SCRIPTS, Design
 from worldenv.calibration_stage import Finding
-from worldenv.evaluators.dose import Curve, Observation, curve, monotone
+from worldenv.evaluators.dose import LEAST_CASES, Curve, Observation, curve, monotone
 from worldenv.evaluators.dose_values import MEAN
 from worldenv.expectations import expectation
 from worldenv.faults import FAULTS
@@ -62,7 +62,14 @@ def analyse(
         for fault in design.faults
         if (subject.key, fault) in curves
     )
-    return Calibration(profile, made, found, responses, tuple(controls(findings, found)))
+    unmeasured = {
+        key: status
+        for finding in short
+        for key, status in finding.statuses.items()
+        if key not in keys
+    }
+    ordered = {key: unmeasured[key] for key in sorted(unmeasured, key=_order)}
+    return Calibration(profile, made, found, responses, tuple(controls(findings, found)), ordered)
 
 
 def _order(key: str) -> tuple[Any, ...]:
@@ -154,6 +161,7 @@ def _response(subject: Subject, fault: str, found: Curve) -> Response:
         lows=found.lows,
         highs=found.highs,
         counts=found.counts,
+        cases=found.cases,
         slope=found.slope,
         slope_low=found.slope_low,
         slope_high=found.slope_high,
@@ -188,6 +196,10 @@ def verdict(
         if abs(moved) < IGNORED:
             return "as expected", ""
         return "not as expected", f"it moved by {moved:+.1%} of its range"
+    if not found.whole:
+        return "not measured", "no case and seed has a value at every dose"
+    if found.cases < LEAST_CASES:
+        return "not measured", f"{found.cases} cases have every dose, fewer than {LEAST_CASES}"
     if found.least_p >= LARGEST_P:
         few = f"too few rollouts: p cannot be below {found.least_p:.2g}"
         return "not measured", few

@@ -22,7 +22,6 @@ __all__ = [
     "Kind",
     "Walk",
     "decays",
-    "offered",
     "paces",
     "pick",
     "plan",
@@ -100,8 +99,7 @@ class Design:
     """How much is walked.
 
     Attributes:
-        cases: Static cases; half as many more with people, where these are too few, and as many
-            with an event.
+        cases: Static cases; as many with people, and as many with an event.
         seeds: Seeds of faults that are all or nothing; graded ones take half, rounded up, as
             their dose is an amount and needs no draw of what it strikes.
         doses: Ascending from 0 to 1.
@@ -109,6 +107,7 @@ class Design:
         size: Width and height of the frames, pixels.
         decay: Cases of the longer script, for decay over revisits.
         pace: Cases of a drifting world that moves at several paces, for what follows flow.
+        bystanders: Cases with an event in which faults are walked that do not befall it.
     """
 
     cases: int = 5
@@ -118,9 +117,11 @@ class Design:
     size: int = 128
     decay: int = 4
     pace: int = 4
+    bystanders: int = 3
 
     def __post_init__(self) -> None:
-        for name, least in (("cases", 1), ("seeds", 1), ("size", 16), ("decay", 0), ("pace", 0)):
+        least_of = {"cases": 1, "seeds": 1, "size": 16, "decay": 0, "pace": 0, "bystanders": 0}
+        for name, least in least_of.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise Unsupported(f"{name} must be a whole number from {least}, got {value!r}")
@@ -134,20 +135,19 @@ class Design:
         if not rising or self.doses[:1] != (0.0,) or self.doses[-1:] != (1.0,):
             raise Unsupported(f"doses must rise from 0 to 1, got {list(self.doses)}")
 
-    def seeds_of(self, fault: str) -> range:
+    def seeds_of(self, fault: str, kind: Kind | None = None) -> range:
         """Return the seeds that a fault is walked with, counted from the first one of a case."""
+        if kind is not None and _stands_by(fault, kind):
+            return range(1)
         return range(math.ceil(self.seeds / 2) if FAULTS[fault].graded else self.seeds)
 
-    def doses_of(self, fault: str) -> tuple[float, ...]:
-        """Return the doses that a fault is walked with, 0 first."""
-        return (0.0, 1.0) if fault == "frozen" else self.doses
+    def doses_of(self, fault: str, kind: Kind | None = None) -> tuple[float, ...]:
+        """Return the doses that a fault is walked with, 0 first; in one kind of case or in any.
 
-
-def offered() -> tuple[str, ...]:
-    """Return the faults that can be planted here, in order of the table."""
-    from worldenv.calibration_stage import can_plant
-
-    return tuple(fault for fault in FAULTS if can_plant(fault))
+        Scores of events must ignore what does not befall the event, which dose 1 tells.
+        """
+        short = fault == "frozen" or (kind is not None and _stands_by(fault, kind))
+        return (0.0, 1.0) if short else self.doses
 
 
 @lru_cache(maxsize=1)
@@ -220,19 +220,19 @@ def plan(design: Design) -> list[Walk]:
     """
     walks: list[Walk] = []
     for kind, cases in _cases(design).items():
-        fits = [fault for fault in design.faults if kind in kinds_of(fault)]
+        among = [fault for fault in design.faults if kind in kinds_of(fault)]
         for place, case in enumerate(cases):
+            fits = [f for f in among if place < design.bystanders or not _stands_by(f, kind)]
             # Each case has seeds of its own: what a fault draws for a leg, a frame or an event
             # depends on the seed alone, and would strike all cases alike.
             first = place * design.seeds
-            seeds = sorted({seed for fault in fits for seed in design.seeds_of(fault)})
+            seeds = sorted({seed for fault in fits for seed in design.seeds_of(fault, kind)})
             walks += [Walk(kind, case, first + seed) for seed in seeds]
             walks += [
                 Walk(kind, case, first + seed, fault, dose)
                 for fault in fits
-                for seed in design.seeds_of(fault)
-                for dose in design.doses_of(fault)[1:]
-                if _strikes(fault, case)
+                for seed in design.seeds_of(fault, kind)
+                for dose in design.doses_of(fault, kind)[1:]
             ]
     if not any(walk.fault for walk in walks):
         raise WorldEnvError(f"{', '.join(design.faults)} can strike nothing in the chosen cases.")
@@ -267,20 +267,18 @@ def decays(design: Design) -> list[Walk]:
     ]
 
 
+def _stands_by(fault: str, kind: Kind) -> bool:
+    """Return whether a fault does not befall what a kind of case is about: the event."""
+    return kind == "event" and FAULTS[fault].group not in ("event", "time")
+
+
 def kinds_of(fault: str) -> tuple[Kind, ...]:
     """Return the kinds of case in which a fault is walked."""
     group = FAULTS[fault].group
     if fault == "swap_people":
         return ("people",)
-    if group == "event":
-        return ("event",)
-    # What becomes of time is read in events as well.
-    return ("things", "event") if group == "time" else ("things",)
-
-
-def _strikes(fault: str, case: Case) -> bool:
-    people = [target.noun == "person" for target in case.targets]
-    return any(people) if fault == "swap_people" else True
+    # Whatever else happens, scores of an event must tell of the event alone.
+    return ("event",) if group == "event" else ("things", "event")
 
 
 def _cases(design: Design) -> dict[Kind, Sequence[Case]]:

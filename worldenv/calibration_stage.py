@@ -26,11 +26,11 @@ from worldenv.evaluators.profile import load_profile
 from worldenv.faults import FRAME_FAULTS
 from worldenv.stage import WORKER_DIED, become_worker
 from worldenv.store import digest_of, explain_os_errors
-from worldenv.world import UnknownName, WorldEnvError
+from worldenv.world import WorldEnvError
 from worldenv.worlds import load_world
 from worldenv.wrappers import ScoreMemory
 
-__all__ = ["RECORD", "Finding", "can_plant", "key_of", "perform_all", "read_findings"]
+__all__ = ["RECORD", "Finding", "key_of", "perform_all", "read_findings"]
 
 BENCHMARKS: dict[str, dict[str, Any]] = {
     "worldmembench": {},
@@ -76,18 +76,6 @@ class Finding:
     flow: float | None
     seconds: float
     error: str = ""
-
-
-def can_plant(fault: str) -> bool:
-    """Return whether this version can plant a fault of the table."""
-    if fault in FRAME_FAULTS:
-        return True
-    world = _world(16, 16.0)
-    try:
-        world.plant({fault: 1.0})
-    except UnknownName:
-        return False
-    return True
 
 
 def _world(size: int, fps: float) -> Any:

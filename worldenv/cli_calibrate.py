@@ -68,6 +68,12 @@ def calibrate(
     load_profile(profile)
     use_cache(cache)
     say_wanting(profile)
+    if not profile.endswith("+truth"):
+        errors.print(
+            "[yellow]expectations take depth, pose, masks and events to be truth; without +truth "
+            "they are estimated, and what is not as expected may be the estimate's doing[/]",
+            soft_wrap=True,
+        )
     design = design_of(fault, doses, cases, seeds, size, quick)
     estimate = runner.estimate(profile, design, out, workers)
     _print_estimate(estimate)
@@ -92,24 +98,25 @@ def design_of(
 
     Raises:
         Unsupported: a value is out of range.
-        UnknownName: there is no such fault, or this version cannot plant it.
+        UnknownName: there is no such fault.
     """
-    from worldenv.calibration_plan import DOSES, Design, offered
+    from worldenv.calibration_plan import DOSES, Design
+    from worldenv.faults import FAULTS
 
-    known = offered()
     for name in faults or ():
-        if name not in known:
-            raise UnknownName("fault", name, known)
-    chosen = tuple(dict.fromkeys(faults or (QUICK if quick else known)))
-    few = (2, 1, 0, 0) if quick else (Design.cases, Design.seeds, Design.decay, Design.pace)
+        if name not in FAULTS:
+            raise UnknownName("fault", name, FAULTS)
+    chosen = tuple(dict.fromkeys(faults or (QUICK if quick else FAULTS)))
+    few = Design(cases=2, seeds=1, decay=0, pace=0, bystanders=0) if quick else Design()
     return Design(
-        cases=few[0] if cases is None else cases,
-        seeds=few[1] if seeds is None else seeds,
+        cases=few.cases if cases is None else cases,
+        seeds=few.seeds if seeds is None else seeds,
         doses=DOSES if doses is None else _numbers(doses),
         faults=chosen,
         size=Design.size if size is None else size,
-        decay=few[2],
-        pace=few[3],
+        decay=few.decay,
+        pace=few.pace,
+        bystanders=few.bystanders,
     )
 
 

@@ -1,8 +1,12 @@
 """Planted faults by name: what each does to a world, and what its dose means.
 
 A dose lies in [0, 1]: 0 is the world without the fault. Faults and doses combine freely. What a
-dose does, a larger dose of the same fault and seed does too (faults are nested), so that a score
-can be held against the dose.
+dose draws, a larger dose of the same fault and seed draws too (draws are nested), so that a score
+can be held against the dose. What is absent depends on what is shown: behind a thing that has
+vanished another one stays in view, and its next absence is then not the same.
+
+The dose of a fault that is all or nothing is the probability for each thing, person or event and
+each absence of it. Things that carry something are not swapped, people only by ``swap_people``.
 """
 
 from __future__ import annotations

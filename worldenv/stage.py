@@ -56,10 +56,14 @@ def check_workers(settings: Settings, workers: int) -> None:
         )
 
 
+MOST = 256
+"""Processes: each takes about half a gigabyte."""
+
+
 def check_count(workers: int) -> None:
-    """Raise WorldEnvError where a number of workers is not a whole number from 1."""
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise WorldEnvError(f"workers must be a whole number, at least 1, got {workers!r}.")
+    """Raise WorldEnvError where a number of workers is not a whole number from 1 to 256."""
+    if isinstance(workers, bool) or not isinstance(workers, int) or not 1 <= workers <= MOST:
+        raise WorldEnvError(f"workers must be a whole number from 1 to {MOST}, got {workers!r}.")
 
 
 WORKER_DIED = (

@@ -52,9 +52,11 @@ def build_page(calibration: Calibration) -> str:
         "<p class='lead'>A row a score, a column a planted fault. The sign says what was expected "
         "of the score before it was measured, mark and colour whether it did so, and the bar how "
         "far it moved from dose 0 to dose 1, a full bar being its whole range. A cell leads to its "
-        "curve.</p>",
+        "curve; an empty one says that score and fault do not meet in any case that was walked."
+        "</p>",
         legend(),
         matrix(calibration),
+        _unmeasured(calibration),
         _surprises(calibration),
         _claims(calibration),
         "<h2 id='metrics'>Each metric</h2>",
@@ -78,6 +80,13 @@ def build_page(calibration: Calibration) -> str:
     sections.append(_faults(calibration))
     css = files("worldenv.report").joinpath("calibration.css").read_text(encoding="utf-8")
     return document(f"worldenv: calibration of {calibration.profile}", "\n".join(sections), css)
+
+
+def _unmeasured(calibration: Calibration) -> str:
+    if not calibration.unmeasured:
+        return ""
+    named = "; ".join(f"{key} ({status})" for key, status in calibration.unmeasured.items())
+    return f"<p class='small'>Without a value in any rollout: {escape(named)}.</p>"
 
 
 def _head(calibration: Calibration) -> str:

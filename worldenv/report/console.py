@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -140,8 +141,12 @@ def print_calibration(calibration: Calibration) -> None:
         kept = [wrong.columns.index(c) for c in shown]
         rows = tuple(tuple(row[i] for i in kept) for row in wrong.rows)
         print_table(type(wrong)(wrong.title, shown, rows))
-    if calibration.controls:
-        print_table(tables.claims(calibration))
+    measured = tuple(c for c in calibration.controls if c.holds is not None)
+    if measured:
+        print_table(tables.claims(replace(calibration, controls=measured)))
+    if len(measured) < len(calibration.controls):
+        missing = len(calibration.controls) - len(measured)
+        console.print(f"{missing} further claims need more faults or cases.", highlight=False)
     said = ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
     console.print(f"{len(calibration.responses)} curves: {said or 'none'}", highlight=False)
 

@@ -53,15 +53,17 @@ def swapped(
         built: As it was built.
         standing: How things stand in it.
         instance: What is replaced; id, name and pose stay.
-        seed: Decides kind and make.
+        seed: Decides kind and make, whatever stands there now: what one absence makes of a thing
+            does not depend on those before.
     """
     rng = np.random.default_rng([seed, instance.id])
-    size, was = _size(instance.mesh), built.instance(instance.id).category
+    original = built.instance(instance.id)
+    size, was = _size(original.mesh), original.category
     kinds: dict[str, tuple[float, Instance]] = {}
     for other in built.instances:
         if (
             other.id not in standing.things
-            or other.category in (instance.category, was, PERSON)
+            or other.category in (was, PERSON)
             or (other.id in standing.hung) != (instance.id in standing.hung)
             or (other.id in standing.below) != (instance.id in standing.below)
         ):

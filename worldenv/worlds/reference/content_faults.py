@@ -2,8 +2,9 @@
 
 An instance is absent when it has been out of view for some frames. As it comes back, each fault
 draws from the episode's seed, the instance and the number of the absence, and from nothing else:
-so what a dose does to it, a larger dose does too. What is about to come into view is decided along
-with what does, because nobody sees the difference and light is then built once for all of them.
+so what a dose does to an absence, a larger dose does too. What is about to come into view is
+decided along with what does, because nobody sees the difference and light is then built once for
+all of them.
 
 - ``forget``, ``swap_people``: another of its kind, by the scene's family, in the same place.
 - ``swap_objects``: a thing of another category in the same place, under the same id; the state
@@ -383,7 +384,8 @@ def begin(
     doses = {k: faults[k] for k in CONTENT if faults.get(k, 0.0) > 0}
     if not doses:
         return None
-    drift = {k: doses.get("drift", 0.0) + doses.get(f"drift_{k}", 0.0) for k in KINDS}
+    # Both together are no more than all of it.
+    drift = {k: min(1.0, doses.get("drift", 0.0) + doses.get(f"drift_{k}", 0.0)) for k in KINDS}
     wander = None
     if any(drift.values()):
         event = None if scene.event is None else scene.event.instance
