@@ -279,7 +279,7 @@ def test_a_full_disk_is_one_line_and_nothing_half_written(tmp_path):
         ({"cases": 0}, "at least 1"),
         ({"cases": []}, "No"),
         ({"shard": (3, 2)}, "1 <= i <= n"),
-        ({"workers": 0}, "at least 1"),
+        ({"workers": 0}, "from 1 to 256"),
         ({"world_options": {"size": [0, 0]}}, "cannot be made"),
         ({"world": 5}, "world must be"),
         ({"profile": None}, "profile must be"),

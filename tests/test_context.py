@@ -167,7 +167,26 @@ def test_a_snapshot_holds_the_history():
     assert np.array_equal(world.step(poses[40:]).frames, first)
 
 
+def test_a_snapshot_of_another_scene_imagines_its_own():
+    world = load_world("Reference-v0", size=(48, 36), context="none", family="plain")
+    poses = turns([*np.linspace(0, 180, 40), *np.linspace(180, 0, 40)])
+    world.reset(Start(scene=SCENE), seed=1, plan=None)
+    world.step(poses[1:40])
+    token = world.snapshot()
+    first = world.step(poses[40:]).frames
+    world.reset(Start(scene={"family": "abstract", "seed": 2}), seed=1, plan=None)
+    world.restore(token)
+    assert np.array_equal(world.step(poses[40:]).frames, first)
+    world.close()
+    with pytest.raises(Unsupported, match="made or closed"):
+        world.restore(token)
+
+
 def test_bad_context_is_refused():
+    with pytest.raises(Unsupported, match="context must be one of"):
+        load_world("Reference-v0", context=None)
+    with pytest.raises(Unsupported, match="context must be one of"):
+        load_world("Reference-v0", context=np.array(["fov"]))
     with pytest.raises(UnknownName, match="context policy"):
         load_world("Reference-v0", context="window")
     with pytest.raises(Unsupported, match="give one of the two"):

@@ -7,8 +7,8 @@ import cv2
 import numpy as np
 import pytest
 
-from worldenv import suite_import, suites, trees
-from worldenv.bench import run
+from worldenv import schedule, suite_import, suites, trees
+from worldenv.bench import Settings, run
 from worldenv.camera import CameraPath
 from worldenv.case import load_case, load_script, load_suite
 from worldenv.offline_tree import score_all
@@ -416,3 +416,19 @@ def test_a_path_of_a_suite_is_a_plan_only(release):
     with pytest.raises(Unsupported, match="plan"):
         script.path(control="primitive")
     assert worldmembench.lrlr().name
+
+
+def test_a_selection_that_leaves_nothing_or_is_none_is_refused():
+    suite = load_suite("r2m")
+    for cases in (0, -3, True, [], "r2m/indoor/001", 1.5):
+        with pytest.raises(Unsupported, match="cases must be"):
+            suite.select(cases)
+    assert len(suite.select(2).cases) == 2
+
+
+def test_r2m_is_walked_with_three_seeds_unless_others_are_asked_for():
+    settings = Settings("Reference-v0", {}, "classic+truth")
+    walked = schedule.plan(settings, ["r2m"], 1, controls=False)
+    assert [e.seed for e in walked] == [0, 1, 2] * 3
+    assert {e.seed for e in schedule.plan(settings, ["r2m"], 1, [5], controls=False)} == {5}
+    assert {e.seed for e in schedule.plan(settings, ["mbench"], 1, controls=False)} == {0}
