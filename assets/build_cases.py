@@ -1,9 +1,11 @@
 """Draw the cases of Reference-v0's suites and write ``worldenv/worlds/reference/data/cases.json``.
 
-Usage: ``python assets/build_cases.py [--jobs 2] [--out FILE]``. It builds scenes of every family by
-seed, draws the ids that each view shows, and keeps views whose targets are large, whole and
-unhidden at the start and gone at the far end of the script, with a free way between. A new family
-in ``worldenv.worlds.reference.families.FAMILIES`` takes part by running it again.
+Usage: ``python assets/build_cases.py [--jobs 2] [--out FILE] [--questions]``. It builds scenes of
+every family by seed, draws the ids that each view shows, and keeps views whose targets are large,
+whole and unhidden at the start and gone at the far end of the script, with a free way between. A
+new family in ``worldenv.worlds.reference.families.FAMILIES`` takes part by running it again. With
+``--questions`` the cases of the file stay as they are, and only the questions on their events and
+the answers are written anew.
 """
 
 from __future__ import annotations
@@ -13,12 +15,22 @@ import json
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from cases.choosing import Offer
-from cases.make import DYNAMIC, PARTITION, PINNED, place_of, r2m_offers, stored, summary
-from cases.survey import Look, probe, survey, watch
+from cases.make import (
+    DYNAMIC,
+    PARTITION,
+    PINNED,
+    asked_anew,
+    place_of,
+    r2m_offers,
+    stored,
+    summary,
+)
+from cases.survey import Look, probe, reply, survey, watch
 
 from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.families import FAMILIES
@@ -115,21 +127,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=1, help="processes that build scenes")
     parser.add_argument("--out", type=Path, default=PATH)
+    parser.add_argument("--questions", action="store_true", help="write only questions anew")
     arguments = parser.parse_args()
     began = time.time()
+    make = partial(_asked, arguments.out) if arguments.questions else partial(_drawn, began)
     if arguments.jobs > 1:
         with multiprocessing.get_context("fork").Pool(arguments.jobs) as pool:
-            looks, events = _all(lambda f, tasks: pool.imap(f, tasks), began)
+            data = make(lambda f, tasks: pool.imap(f, tasks))
     else:
-        looks, events = _all(map, began)
-    data = stored(looks, events)
+        data = make(map)
     write(data, arguments.out)
     print(summary(data))
     _say(began, f"{arguments.out}: {arguments.out.stat().st_size} bytes")
 
 
-def _all(run: Map, began: float) -> tuple[list[Look], dict[str, list[Look]]]:
-    return look_over(run, began), find_events(run, began)
+def _drawn(began: float, run: Map) -> dict[str, Any]:
+    return stored(look_over(run, began), find_events(run, began))
+
+
+def _asked(path: Path, run: Map) -> dict[str, Any]:
+    """Return the suites of a file with today's questions.
+
+    An event takes the same course in every scene of a family, so one of them answers for all.
+    """
+    data = json.loads(path.read_text("utf-8"))
+    tasks: dict[tuple[str, str], tuple[str, int, str]] = {}
+    for suite in data["suites"].values():
+        for family, seed, _, event in (case["scene"] for case in suite["cases"]):
+            if event is not None:
+                tasks.setdefault((family, event), (family, seed, event))
+    replies = dict(zip(tasks, run(reply, list(tasks.values())), strict=True))
+    return asked_anew(data, replies)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from judge_server import PAIR, Script, message, serving, slow
 
-from worldenv.case import Case, Event, Target, load_script
+from worldenv.case import Case, Event, Target, load_script, load_suite
 from worldenv.evaluators import judged
 from worldenv.evaluators.backbones.judge import VisionJudge
 from worldenv.evaluators.engine import build_engine
@@ -426,6 +426,23 @@ def test_dynamic_scores_follow_the_judge(monkeypatch):
     images = [p for p in request["messages"][0]["content"] if p["type"] == "image_url"]
     assert len(images) == 61 and "Ice melts." not in text_of(request)
     assert summary.backbones["judge"]["name"] == "seer"
+
+
+@pytest.mark.parametrize("event", ["ball_rolls_off", "tank_fills"])
+def test_reference_answers_count_whether_yes_or_no(event, monkeypatch):
+    cases = load_suite("worldmembench").cases.values()
+    case = next(c for c in cases if c.event and c.event.name == event)
+    path = load_script("worldmembench:dynamic").path()
+    answers = ["yes" if answer else "no" for answer in case.event.answers]
+    script = Script(message(json.dumps({**LIST, "answers": answers})))
+    with serving(script) as address:
+        summary = scored(
+            script, address, monkeypatch, case=case, benchmark="worldmembench", path=path
+        )
+    rows = {s.metric: s.value for s in summary.scores if s.metric.startswith("dynamic")}
+    assert len(rows) == 5 and set(rows.values()) == {1.0}
+    for k, text in enumerate(case.event.questions, 1):
+        assert f"{k}. {text}" in text_of(script.requests[0])
 
 
 def test_a_gate_that_fails_leaves_zeros_and_a_judge_that_fails_leaves_a_status(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -159,8 +159,7 @@ def row(case: str, category: str, kind: str, offer: Offer, scripts: Sequence[str
     if offer.distance:
         data["options"] = {"distance": offer.distance}
     if look.event is not None:
-        answers = "".join("yn"[not a] for a in look.answers)
-        data["event"] = [look.event, offer.targets[0].instance, answers]
+        data["event"] = [look.event, offer.targets[0].instance, _letters(look.answers)]
     return data
 
 
@@ -437,10 +436,42 @@ def stored(looks: Sequence[Look], events: dict[str, list[Look]]) -> dict[str, An
     }
     named = {look.event: look.mechanism for found in events.values() for look in found}
     asked = {
-        str(event): {"mechanism": mechanism, "questions": [q.text for q in QUESTIONS[str(event)]]}
+        str(event): {"mechanism": mechanism, "questions": _texts(str(event))}
         for event, mechanism in sorted(named.items(), key=lambda e: str(e[0]))
     }
     return {"version": 2, "events": asked, "suites": suites, "quick": list(QUICK)}
+
+
+def _texts(event: str) -> list[str]:
+    return [q.text for q in QUESTIONS[event]]
+
+
+def asked_anew(data: dict[str, Any], replies: Mapping[tuple[str, str], Sequence[bool]]) -> Suite:
+    """Return stored suites with today's questions and their answers, the cases as they are.
+
+    Args:
+        data: As ``stored`` returns it.
+        replies: (family, event) -> reference answers.
+    """
+    events = {
+        event: {**about, "questions": _texts(event)} for event, about in data["events"].items()
+    }
+    suites = {}
+    for name, suite in data["suites"].items():
+        rows = []
+        for case in suite["cases"]:
+            family, _, _, event = case["scene"]
+            if event is not None:
+                named, instance, _ = case["event"]
+                answers = _letters(replies[family, event])
+                case = {**case, "event": [named, instance, answers]}
+            rows.append(case)
+        suites[name] = {**suite, "cases": rows}
+    return {**data, "events": events, "suites": suites}
+
+
+def _letters(answers: Iterable[bool]) -> str:
+    return "".join("yn"[not a] for a in answers)
 
 
 def summary(data: dict[str, Any]) -> str:

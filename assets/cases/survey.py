@@ -256,6 +256,13 @@ def probe(task: tuple[str, str]) -> str | None:
     return str(scene.event.mechanism)
 
 
+def reply(task: tuple[str, int, str]) -> tuple[bool, ...]:
+    """Return how the truth of an event (family, seed, event) answers its questions."""
+    scene = built(*task)
+    assert scene.event is not None
+    return answers_of(scene.event.name, statements_of(scene.event))
+
+
 def watch(task: tuple[str, int, str]) -> Look | None:
     """Return the view of an event (family, seed, event) where its change is well seen, or None.
 
