@@ -16,8 +16,8 @@ __all__ = ["lend"]
 
 SHARE = 0.1
 """A coarse receiver takes the light of full ones within this share of the thing's radius."""
-UNLIT = 0.02
-"""Receivers with less than this share of the thing's mean light count as dark within it."""
+UNLIT = 0.005
+"""Receivers below this share of the thing's brightest one count as dark within it."""
 
 
 @kernel
@@ -95,7 +95,7 @@ def lend(full: Part, light: NDArray[np.float32], part: Part) -> NDArray[np.float
         part.points,
         part.directions,
         np.float32(max(SHARE * full.radius, 1e-3)),
-        np.float32(UNLIT * light.sum(axis=1, dtype=np.float64).mean()),
+        np.float32(UNLIT * light.sum(axis=1).max()),
         out,
     )
     return out
