@@ -71,6 +71,8 @@ def test_person_stands_on_the_floor_at_human_size(seed):
     assert len(piece.coarse.faces) < 0.45 * len(piece.mesh.faces)
     assert np.isfinite(piece.mesh.vertices).all() and np.isfinite(piece.mesh.uv).all()
     assert {m.texture for m in piece.mesh.materials} <= set(piece.textures)
+    # Spectacles and trims do not come and go with the level of detail.
+    assert set(piece.coarse.materials) == set(piece.mesh.materials)
 
 
 def test_people_differ():
