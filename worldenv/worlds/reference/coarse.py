@@ -16,11 +16,16 @@ __all__ = ["lend"]
 
 SHARE = 0.1
 """A coarse receiver takes the light of full ones within this share of the thing's radius."""
+UNLIT = 0.005
+"""Receivers below this share of the thing's brightest one count as dark within it."""
 
 
 @kernel
-def _lend(points, directions, light, axis, both, where, facing, reach, out):  # type: ignore[no-untyped-def]
-    """Write the light around each place; ``points`` ascend along ``axis``."""
+def _lend(points, directions, light, axis, both, where, facing, reach, least, out):  # type: ignore[no-untyped-def]
+    """Write the light around each place; ``points`` ascend along ``axis``.
+
+    Receivers below ``least`` lie within the thing, in its own shadow, and lend nothing.
+    """
     one, zero = np.float32(1.0), np.float32(0.0)
     square = reach * reach
     along = points[:, axis]
@@ -41,6 +46,9 @@ def _lend(points, directions, light, axis, both, where, facing, reach, out):  # 
                     d += (points[k, c] - where[v, c]) ** 2
                 if d >= square and (attempt == 0 or d >= gap):
                     continue
+                bright = light[k, 0] + light[k, 1] + light[k, 2]
+                if bright < least:
+                    continue
                 like = zero
                 for c in range(3):
                     like += facing[v, c] * directions[k, c]
@@ -53,14 +61,14 @@ def _lend(points, directions, light, axis, both, where, facing, reach, out):  # 
                     near = one - d / square
                     # Receivers under clothes and in folds are dark and seen by nobody.
                     w = near * near * like * like
-                    w *= np.sqrt(light[k, 0] + light[k, 1] + light[k, 2])
+                    w *= np.sqrt(bright)
                     total += w
                     red += w * light[k, 0]
                     green += w * light[k, 1]
                     blue += w * light[k, 2]
         if total > np.float32(1e-6):
             out[v, 0], out[v, 1], out[v, 2] = red / total, green / total, blue / total
-        else:
+        elif closest >= 0:
             for c in range(3):
                 out[v, c] = light[closest, c]
 
@@ -87,6 +95,7 @@ def lend(full: Part, light: NDArray[np.float32], part: Part) -> NDArray[np.float
         part.points,
         part.directions,
         np.float32(max(SHARE * full.radius, 1e-3)),
+        np.float32(UNLIT * light.sum(axis=1).max()),
         out,
     )
     return out

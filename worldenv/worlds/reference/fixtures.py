@@ -198,6 +198,12 @@ def radiator(kit: Kit, b: Builder, size: Size) -> Mesh:
         x = -w / 2 + w * i / count
         b.box((x + 0.008, 0.1, 0.03), (x + w / count - 0.008, h, d), skin, bevel=0.012)
     b.box((-w / 2, 0.16, 0.05), (w / 2, 0.2, d - 0.03), skin)
+    # It hangs on the wall by two brackets, and its pipes come out of the floor.
+    for x in (-0.3 * w, 0.3 * w):
+        b.box((x - 0.015, 0.72 * h, 0.002), (x + 0.015, 0.72 * h + 0.04, 0.05), skin)
+    middle = (0.02 + d) / 2
+    for x in (w / 2 - 0.06, w / 2 - 0.11):
+        b.tube([(x, 0.0, middle), (x, 0.18, middle)], 0.011, skin, sides=6)
     return b.mesh()
 
 

@@ -28,6 +28,7 @@ from worldenv.worlds.reference.bodies import (
     UV,
     WRAP,
     Array,
+    Body,
     Shell,
     body_count,
     load_body,
@@ -82,6 +83,10 @@ TOPS = [
 ]
 BOTTOMS = ["#2f3f5f", "#23262b", "#54463a", "#4a4f55", "#5f6a52", "#3f4f3a", "#5a2f3a", "#7f8a99"]
 SHOES = ["#1f1c1a", "#5a3a26", "#e8e4dc", "#7a2f2f", "#33506f"]
+
+
+UNDER = 0.08
+"""How far cloth and skin reach on under what is worn over them, as a share of the trunk."""
 
 
 def _emit(
@@ -298,7 +303,7 @@ def make_person(seed: int, ease: bool = False) -> Piece:
         look = _dress(kit, seed, body.traits)
         faces = body.coarse if coarse else body.faces
         parts = body.coarse_parts if coarse else body.parts
-        meshes.append(_person(body.rows, faces, parts, look, coarse))
+        meshes.append(_person(body, faces, parts, look, coarse))
         textures = kit.textures
     return Piece(meshes[0], meshes[1], f"person/{seed}", textures)
 
@@ -315,31 +320,38 @@ def same_body(first: str, second: str) -> bool:
 
 
 def _person(
-    rows: Array, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look, coarse: bool
+    body: Body, faces: NDArray[np.int64], parts: NDArray[np.int64], look: Look, coarse: bool
 ) -> Mesh:
-    b = Builder(coarse)
+    b, rows = Builder(coarse), body.rows
     head = Shell(rows, faces[parts == HEAD])
     _emit(b, head, look.face, cloth=False)
     _emit(b, Shell(rows, faces[parts == EYE]), look.eye, cloth=False)
     _emit(b, Shell(rows, faces[parts == HAND]), look.skin, cloth=False)
     r = (look.repeat, look.repeat)
     suit = Shell(rows, faces[parts == TIGHTS])
-    rest, shoes = suit.cut(suit.column(FOOT) - 0.45)
+    # What lies under reaches on past each cut: nothing is to be seen through between two layers.
+    _, shoes = suit.cut(suit.column(FOOT) - 0.45)
     _emit(b, shoes, look.shoe, cloth=True, out=0.004, repeat=(0.2, 0.2))
-    below, above = rest.cut(rest.column(TORSO) - look.hem)
-    arms = above.column(ARM)
-    trunk, bare = above.cut(arms - look.sleeve)
+    rest, _ = suit.cut(suit.column(FOOT) - 0.7)
+    below, _ = rest.cut(rest.column(TORSO) - look.hem - UNDER)
+    _, above = rest.cut(rest.column(TORSO) - look.hem)
+    trunk, bare = above.cut(above.column(ARM) - look.sleeve)
     _emit(b, bare, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
     under, _ = trunk.cut(look.sleeve - 0.15 - trunk.column(ARM))
     _emit(b, under, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
+    low = look.neck - UNDER
+    _, neck = trunk.cut(np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - low))
+    _emit(b, neck, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
     trunk, _ = trunk.cut(np.where(trunk.column(ARM) > 0, -1.0, trunk.column(TORSO) - look.neck))
     if look.kind == "jacket":
-        inside, trunk = _middle(trunk, 0.012 + 0.05 * np.clip(trunk.column(TORSO), 0, 1))
+        inside, _ = _middle(trunk, _open(trunk) + 0.03)
         _emit(b, inside, look.inner, cloth=True, out=0.002, repeat=(0.3, 0.3))
-    if look.kind != "jacket" and not coarse:
-        trunk = _trimmed(b, trunk, look)
-    flare = 0.006 + 0.01 * np.clip(0.4 - trunk.column(TORSO), 0, 1)
-    _emit(b, trunk, look.top, cloth=True, out=flare, repeat=r)
+        _, trunk = _middle(trunk, _open(trunk))
+    else:
+        _trimmed(b, trunk, look)
+    _emit(b, trunk, look.top, cloth=True, out=_flare(trunk), repeat=r)
+    if not coarse:
+        _lined(b, trunk, look)
     wear, legs = below.cut(below.column(LEG) - look.length)
     if look.skirt:
         wear, legs = Shell(below.rows, below.faces[:0]), below
@@ -352,18 +364,48 @@ def _person(
     if look.length < 1:
         hidden, _ = wear.cut(look.length - 0.15 - wear.column(LEG))
         _emit(b, hidden, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
+        ends = wear.column(LEG)[wear.faces].max(axis=1) > look.length - 0.05
+        edge = Shell(wear.rows, wear.faces[ends][:, ::-1])
+        _emit(b, edge, look.bottom, cloth=True, out=-0.001, repeat=r)
     _emit(b, legs, look.skin, cloth=False, out=-0.004, repeat=(0.3, 0.3))
     _hair(b, head, look)
-    if look.glasses is not None and not coarse:
-        skin = head.rows[np.unique(head.faces)]
-        temples = (skin[:, UV.start + 1] > 0.3) & (skin[:, UV.start + 1] < 0.4)
-        skin = skin[temples & (skin[:, SCALP] > -1.0)]
-        sides = [skin[abs(skin[:, UV.start] - at) < 0.05] for at in (0.85, 0.15)]
-        ears = np.array([side[np.argmax(abs(side[:, 0])), SKIN] for side in sides])
-        eyes = Shell(rows, faces[parts == EYE])
-        ears[:, 2] -= 0.02
-        _glasses(b, eyes, ears, look.glasses)
+    if look.glasses is not None:
+        _glasses(b, *_eyes_and_ears(body), look.glasses)
     return b.mesh()
+
+
+def _eyes_and_ears(body: Body) -> tuple[Array, Array]:
+    """Return places on the eyeballs (n, 3), and where spectacles sit on the ears (2, 3)."""
+    skin = body.rows[np.unique(body.faces[body.parts == HEAD])]
+    temples = (skin[:, UV.start + 1] > 0.3) & (skin[:, UV.start + 1] < 0.4)
+    skin = skin[temples & (skin[:, SCALP] > -1.0)]
+    sides = [skin[abs(skin[:, UV.start] - at) < 0.05] for at in (0.85, 0.15)]
+    ears = np.array([side[np.argmax(abs(side[:, 0])), SKIN] for side in sides])
+    ears[:, 2] -= 0.02
+    return body.rows[np.unique(body.faces[body.parts == EYE])][:, SKIN], ears
+
+
+def _flare(top: Shell) -> Array:
+    """Return how far a top lies outside the cloth (n,), in metres; it widens towards its hem."""
+    return np.asarray(0.006 + 0.01 * np.clip(0.4 - top.column(TORSO), 0, 1))
+
+
+def _lined(b: Builder, top: Shell, look: Look) -> None:
+    """Line a top along its hem, cuffs, collar and front, where it is seen from within."""
+    arm, torso = top.column(ARM)[top.faces], top.column(TORSO)[top.faces]
+    rim = (torso.min(axis=1) < look.hem + 0.03) | (arm.max(axis=1) > look.sleeve - 0.18)
+    rim |= (arm.max(axis=1) < 0.05) & (torso.max(axis=1) > look.neck - UNDER)
+    if look.kind == "jacket":
+        inside = abs(top.rows[:, CLOTH.start]) - _open(top)
+        ahead = top.rows[:, OUT.start + 2][top.faces].mean(axis=1) > 0
+        rim |= ahead & (inside[top.faces].min(axis=1) < 0.04)
+    edge = Shell(top.rows, top.faces[rim][:, ::-1])
+    _emit(b, edge, look.top, cloth=True, out=_flare(edge) - 0.001, repeat=(look.repeat,) * 2)
+
+
+def _open(top: Shell) -> Array:
+    """Return how far from its middle a jacket stands open (n,), in metres."""
+    return np.asarray(0.012 + 0.05 * np.clip(top.column(TORSO), 0, 1))
 
 
 def _middle(shell: Shell, half: Array) -> tuple[Shell, Shell]:
@@ -378,34 +420,31 @@ def _middle(shell: Shell, half: Array) -> tuple[Shell, Shell]:
     return strip, Shell(right.rows, rest)
 
 
-def _trimmed(b: Builder, trunk: Shell, look: Look) -> Shell:
-    """Add collar, button strip or print to a top, and return what is left of it."""
+def _trimmed(b: Builder, trunk: Shell, look: Look) -> None:
+    """Lay collar, button strip or print over a top."""
 
     def before(shell: Shell) -> Array:
         return np.asarray(np.maximum(shell.column(ARM), 0.1 * (-0.15 - shell.rows[:, OUT][:, 2])))
 
     def add(part: Shell, material: Material, out: float) -> None:
-        flare = out + 0.006 + 0.01 * np.clip(0.4 - part.column(TORSO), 0, 1)
-        _emit(b, part, material, cloth=True, out=flare, repeat=(0.3, 0.3))
+        _emit(b, part, material, cloth=True, out=out + _flare(part), repeat=(0.3, 0.3))
 
     rib = 0.05 if look.kind == "shirt" else 0.03
     high = look.neck - rib - trunk.column(TORSO) + 0.8 * np.maximum(trunk.column(ARM), 0)
-    collar, trunk = trunk.cut(high)
-    add(collar, look.trim, 0.001)
+    collar, rest = trunk.cut(high)
+    add(collar, look.trim, 0.002)
     if look.kind == "shirt":
-        strip, trunk = _middle(trunk, np.full(len(trunk.rows), 0.016))
+        strip, _ = _middle(rest, np.full(len(rest.rows), 0.016))
         add(strip, look.inner, 0.002)
     elif look.chest == "disc":
-        across, up = trunk.rows[:, UV.start] / 0.075, (trunk.column(TORSO) - 0.68) / 0.15
-        disc, trunk = trunk.cut(np.maximum(0.1 * (np.hypot(across, up) - 1), before(trunk)))
-        add(disc, look.trim, 0.0)
+        across, up = rest.rows[:, UV.start] / 0.075, (rest.column(TORSO) - 0.68) / 0.15
+        disc, _ = rest.cut(np.maximum(0.1 * (np.hypot(across, up) - 1), before(rest)))
+        add(disc, look.trim, 0.001)
     elif look.chest == "band":
-        trunk, arms = trunk.cut(trunk.column(ARM) - 0.1)
-        lower, rest = trunk.cut(trunk.column(TORSO) - 0.57)
-        band, upper = rest.cut(rest.column(TORSO) - 0.75)
-        add(band, look.trim, 0.0)
-        trunk = Shell(upper.rows, np.concatenate([lower.faces, upper.faces, arms.faces]))
-    return trunk
+        rest, _ = rest.cut(rest.column(ARM) - 0.1)
+        _, rest = rest.cut(rest.column(TORSO) - 0.57)
+        band, _ = rest.cut(rest.column(TORSO) - 0.75)
+        add(band, look.trim, 0.001)
 
 
 def _hair(b: Builder, head: Shell, look: Look) -> None:
@@ -415,10 +454,12 @@ def _hair(b: Builder, head: Shell, look: Look) -> None:
     low, high = scalp.min(axis=0), scalp.max(axis=0)
     if look.hat is not None:
         _, hat = head.cut(head.column(SCALP) - 0.06)
+        # Along its edge it hugs the hair.
         deep = np.clip((hat.column(SCALP) - 0.06) / 0.6, 0, 1)
-        _emit_lined(b, hat, look.hat, 0.012 + 0.016 * deep, deep)
+        out = 0.005 + 0.023 * deep * (2 - deep)
+        _emit_lined(b, hat, look.hat, out, 0.9 * deep)
         if look.peak:
-            _brim(b, skin, look.hat)
+            _brim(b, hat, out, look.hat)
     if look.cut != "bald":
         _cap(b, head, look)
     middle, half = (low + high) / 2, (high - low) / 2
@@ -510,15 +551,18 @@ def _curtain(b: Builder, low: Array, middle: Array, half: Array, look: Look) -> 
         b.add(points, uv, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]]), look.hair)
 
 
-def _brim(b: Builder, skin: Array, material: Material) -> None:
-    """Add the peak of a cap, above the forehead."""
-    edge = skin[(skin[:, SCALP] > -0.1) & (skin[:, SCALP] < 0.4)]
-    u = edge[:, UV.start]
+def _brim(b: Builder, cap: Shell, out: Array, material: Material) -> None:
+    """Add the peak of a cap (out in metres), above the forehead."""
+    rows = cap.rows
+    used = np.zeros(len(rows), bool)
+    used[cap.faces] = True
+    edge = np.flatnonzero(used & (rows[:, SCALP] < 0.0601) & (rows[:, UV.start + 1] < 0.32))
+    edge = edge[np.argsort(rows[edge, UV.start])]
+    line = rows[edge, SKIN] + out[edge, None] * rows[edge, OUT]
     across = np.linspace(0.27, 0.73, 11)
     # Where the cap ends, at even places along it.
-    nearest = [edge[np.argsort(abs(u - at))[:4], :3].mean(axis=0) for at in across]
-    inner = np.array(nearest)
-    inner[:, 1] = inner[:, 1].mean() + 0.006 - 0.01 * np.linspace(-1, 1, 11) ** 2
+    inner = np.stack([np.interp(across, rows[edge, UV.start], line[:, k]) for k in range(3)], 1)
+    inner[:, 1] += 0.005
     bow = np.cos(np.linspace(-1.35, 1.35, 11))[:, None]
     outer = inner + bow * np.array([0, -0.022, 0.085]) + (inner - inner.mean(axis=0)) * [0.12, 0, 0]
     inner = inner - [0, 0, 0.012]
@@ -531,10 +575,9 @@ def _brim(b: Builder, skin: Array, material: Material) -> None:
         b.add(points, points[:, [0, 2]] * 4, faces, material)
 
 
-def _glasses(b: Builder, eyes: Shell, ears: Array, material: Material) -> None:
-    """Add a frame before the eyes, with temples to the ears (2, 3)."""
-    balls = eyes.rows[np.unique(eyes.faces)][:, SKIN]
-    angle = np.linspace(0, 2 * np.pi, 15)
+def _glasses(b: Builder, balls: Array, ears: Array, material: Material) -> None:
+    """Add a frame before the eyeballs (n, 3), with temples to the ears (2, 3)."""
+    angle = np.linspace(0, 2 * np.pi, 6 if b.coarse else 15)
     rims = []
     for side, sign in enumerate((1, -1)):
         ball = balls[np.sign(balls[:, 0] - balls[:, 0].mean()) == sign]
@@ -550,7 +593,9 @@ def _glasses(b: Builder, eyes: Shell, ears: Array, material: Material) -> None:
         outer = ring[np.argmax(sign * ring[:, 0])]
         back = ears[side] + [sign * 0.006, 0.004, 0.0]
         bent = np.array([back[0], outer[1], outer[2] - 0.014])
-        b.tube(np.stack([outer, bent, back]), 0.0019, material, sides=4, repeat=0.1)
+        line = [outer, back] if b.coarse else [outer, bent, back]
+        b.tube(np.stack(line), 0.0019, material, sides=4, repeat=0.1)
         rims.append(ring[np.argmin(sign * ring[:, 0])])
     over = (rims[0] + rims[1]) / 2 + [0, 0.004, 0.003]
-    b.tube(np.stack([rims[0], over, rims[1]]), 0.0019, material, sides=4, repeat=0.1)
+    line = rims if b.coarse else [rims[0], over, rims[1]]
+    b.tube(np.stack(line), 0.0019, material, sides=4, repeat=0.1)

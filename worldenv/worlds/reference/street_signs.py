@@ -137,8 +137,9 @@ def parking_meter(kit: Kit, b: Builder, size: Size) -> Mesh:
         b.cushion((x - 0.085, h - 0.36, -0.06), (x + 0.085, h - 0.12, 0.06), steel, radius=0.03)
         at = placed(x, h - 0.12, 0)
         turn = np.linspace(0, np.pi, 9)
-        for z, order in ((0.055, 1), (-0.055, -1)):
-            half = np.stack([0.08 * np.cos(turn), 0.11 * np.sin(turn), 0 * turn + z], 1)
+        # Windows and shell share their edges: the dome is closed.
+        for z, order in ((0.056, 1), (-0.056, -1)):
+            half = np.stack([0.082 * np.cos(turn), 0.112 * np.sin(turn), 0 * turn + z], 1)
             fan = np.array([[0, k, k + 1] for k in range(1, 8)])[:, ::order]
             b.add(half, np.zeros((9, 2)), fan, face, at)
         shell = [
@@ -147,7 +148,7 @@ def parking_meter(kit: Kit, b: Builder, size: Size) -> Mesh:
         ]
         j = np.arange(8)
         quads = np.concatenate([np.stack([j, j + 1, j + 10], 1), np.stack([j, j + 10, j + 9], 1)])
-        b.add(np.concatenate(shell), np.zeros((18, 2)), quads[:, ::-1], steel, at)
+        b.add(np.concatenate(shell), np.zeros((18, 2)), quads, steel, at)
         b.box((x - 0.012, h - 0.28, 0.055), (x + 0.012, h - 0.2, 0.068), dark, bevel=0)
     return b.mesh()
 
