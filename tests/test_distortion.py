@@ -296,8 +296,8 @@ def test_it_offers_what_the_world_offers_and_no_more():
     ("faults", "error", "text"),
     [
         ({"blurr": 0.5}, UnknownName, "Did you mean 'blur'"),
-        ({"blur": 1.5}, Unsupported, "must lie in"),
-        ({"blur": True}, Unsupported, "must lie in"),
+        ({"blur": 1.5}, Unsupported, "must be a number from 0 to 1"),
+        ({"blur": True}, Unsupported, "must be a number from 0 to 1"),
         ({"forget": 0.5}, Unsupported, "not its frames"),
         (["blur"], Unsupported, "map names to doses"),
     ],
