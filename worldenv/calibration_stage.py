@@ -39,6 +39,8 @@ BENCHMARKS: dict[str, dict[str, Any]] = {
 }
 RECORD = "rollouts.jsonl"
 """File of a calibration's folder: one finding a line, appended as rollouts end."""
+VALUES = 2
+"""Counts up when ``dose_values`` changes what it takes of a rollout."""
 FLOW_STRIDE = 4
 """Flow is measured between a frame and the next, at every so manieth frame."""
 
@@ -98,6 +100,7 @@ def key_of(walk: Walk, size: int, profile: str, versions: Mapping[str, str]) -> 
             "size": size,
             "profile": profile,
             "benchmarks": BENCHMARKS,
+            "values": VALUES,
             "constants": CONSTANTS_VERSION,
             "versions": dict(versions),
         }
