@@ -247,10 +247,9 @@ def _complete(
 def _change(
     rows: Sequence[Observation], first: float, dose: float, draws: int, seed: int
 ) -> Interval | None:
-    """Return the mean change from one dose to another over pairs of one case and seed."""
+    """Return the mean change from one dose to another over cases and seeds, which have both."""
     pairs = _by((o for o in rows if o.dose in (first, dose)), lambda o: (o.case, o.seed))
     both = {key: {o.dose: o.value for o in members} for key, members in pairs.items()}
-    both = {key: values for key, values in both.items() if len(values) == 2}
     changes = [values[dose] - values[first] for values in both.values()]
     return bootstrap(changes, [case for case, _ in both], draws=draws, seed=seed)
 

@@ -204,9 +204,7 @@ def verdict(
         few = f"too few rollouts: p cannot be below {found.least_p:.2g}"
         return "not measured", few
     sign, against = _SIGN[expected], []
-    if steady is None:
-        against.append("a dose has no value")
-    elif not steady:
+    if not steady:
         means = ", ".join(f"{mean:.4g}" for mean in found.means if mean is not None)
         against.append(f"the means do not {expected[:-1]} at every dose ({means})")
     if found.slope is None or found.slope_low is None or found.slope_high is None:

@@ -252,7 +252,7 @@ class Suite:
                 raise Unsupported(f"cases must be at least 1, got {cases}")
             keep = list(known)[:cases]
         else:
-            if isinstance(cases, (str, bool)) or not isinstance(cases, Sequence) or not cases:
+            if isinstance(cases, str) or not isinstance(cases, Sequence) or not cases:
                 raise Unsupported(f"cases must be a number or a list of case ids, got {cases!r}")
             for name in cases:
                 if name not in known:

@@ -150,8 +150,6 @@ def plan(
     _check_names("suites", suites)
     if isinstance(cases, bool) or not isinstance(cases, int):
         _check_names("cases", cases)
-    elif cases < 1:
-        raise WorldEnvError(f"cases must be at least 1, got {cases}.")
     quick = suites is None and cases is None
     if seeds is not None or quick:
         seeds = _seeds((0,) if seeds is None else seeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from html import escape
 from pathlib import Path
 
@@ -56,15 +57,14 @@ def write_sheet(
     for case in suite.cases.values():
         lenses.setdefault(_lens(case), []).append(case)
     for (size, fov), cases in lenses.items():
-        world = make(size=size, fov=fov, supersample=2, truth=("ids",))
-        # Cases of one scene come together, for building a scene takes longer than drawing it.
-        for case in sorted(cases, key=_place):
-            frame, ids = _view(world, case)
-            shown = outlined(frame, ids, _marked(case))
-            drawn[case.id] = _figure(case, shown, scripts[case.id])
-            if progress is not None:
-                progress(case.id)
-        world.close()
+        with closing(make(size=size, fov=fov, supersample=2, truth=("ids",))) as world:
+            # Cases of one scene come together, for building a scene takes longer than drawing it.
+            for case in sorted(cases, key=_place):
+                frame, ids = _view(world, case)
+                shown = outlined(frame, ids, _marked(case))
+                drawn[case.id] = _figure(case, shown, scripts[case.id])
+                if progress is not None:
+                    progress(case.id)
     figures: dict[str, list[str]] = {}
     for case in suite.cases.values():
         figures.setdefault(case.category, []).append(drawn[case.id])
