@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ from rich.markup import escape
 from worldenv.cli_cache import CacheFolder, use_cache
 from worldenv.cli_weights import say_wanting
 from worldenv.report.console import console, errors, lasting, print_calibration, progress_bar
-from worldenv.world import UnknownName, Unsupported
+from worldenv.world import Unsupported
 
 if TYPE_CHECKING:
     from worldenv.calibrate import Estimate, Outcome
@@ -103,20 +104,13 @@ def design_of(
     from worldenv.calibration_plan import DOSES, Design
     from worldenv.faults import FAULTS
 
-    for name in faults or ():
-        if name not in FAULTS:
-            raise UnknownName("fault", name, FAULTS)
-    chosen = tuple(dict.fromkeys(faults or (QUICK if quick else FAULTS)))
     few = Design(cases=2, seeds=1, decay=0, pace=0, bystanders=0) if quick else Design()
-    return Design(
-        cases=few.cases if cases is None else cases,
-        seeds=few.seeds if seeds is None else seeds,
+    asked = {"cases": cases, "seeds": seeds, "size": size}
+    return replace(
+        few,
         doses=DOSES if doses is None else _numbers(doses),
-        faults=chosen,
-        size=Design.size if size is None else size,
-        decay=few.decay,
-        pace=few.pace,
-        bystanders=few.bystanders,
+        faults=tuple(dict.fromkeys(faults or (QUICK if quick else FAULTS))),
+        **{name: value for name, value in asked.items() if value is not None},
     )
 
 
