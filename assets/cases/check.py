@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from cases.drawing import SQUARE, WIDE, Drawing, gone
-from cases.survey import LEAST_PIXELS, UNHIDDEN, built, watched, whole
+from cases.survey import LEAST_PIXELS, UNHIDDEN, built, crowded, standing, watched, whole
 from worldenv.case import Case, load_script, load_suite
 from worldenv.worlds.reference.cases import SUITES
 from worldenv.worlds.reference.views import free_way, plan_boxes, room_of, walked
@@ -42,6 +42,7 @@ def faults(
     scene = built(*key)
     drawing = Drawing(scene)
     obstacles, room = plan_boxes(scene.instances), room_of(scene)
+    things = standing(scene)
     views = {view.name: view for view in scene.views}
     for case, scripts in cases:
         assert case.scene is not None
@@ -49,6 +50,8 @@ def faults(
         if view is None:
             yield f"{case.id}: no view {case.scene['view']}"
             continue
+        if crowded(view, things):
+            yield f"{case.id}: something is in the way of the view"
         lens = WIDE if case.id.startswith("r2m") else SQUARE
         image = drawing.draw(view.pose, None, lens) if pixels else None
         for target in case.targets:

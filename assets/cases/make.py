@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,26 @@ PLACES = {
     "plain": "abstract",
     "abstract": "abstract",
 }
+SORTS = {
+    "interior": {
+        "plank floor": "wooden floor",
+        "parquet floor": "wooden floor",
+        "stone floor": "stone floor",
+    },
+    "street": {
+        "avenue": "avenue or lane",
+        "lane": "avenue or lane",
+        "market": "market or courtyard",
+        "courtyard": "market or courtyard",
+    },
+    "park": {
+        "formal": "formal garden or avenue",
+        "avenue": "formal garden or avenue",
+        "meadow": "meadow or playground",
+        "playground": "meadow or playground",
+    },
+}
+"""Family -> sort of its scenes -> kind of environment; a workshop is a kind of its own."""
 RICH, RICH_VIEWS = 10, 87
 """How many things make a view rich in objects, and how many views of R2M are."""
 DYNAMIC = 60
@@ -40,7 +60,6 @@ PINNED = {
     "worldmembench/dynamic/001": ("interior", 2, "open"),
     "mbench/human/001": ("interior", 2, "person-3"),
     "mbench/object/006": ("interior", 2, "bookshelf-1"),
-    "r2m/indoor/001": ("interior", 2, "loop"),
 }
 """Cases of the quick run, which pictures and figures in the documents come from."""
 QUICK = (
@@ -78,7 +97,7 @@ def _walks(offer: Offer) -> bool:
     return SQUARE_WALK in offer.look.scripts
 
 
-def offers_of(looks: Iterable[Look], environments: Callable[[Look], str]) -> dict[str, list[Offer]]:
+def offers_of(looks: Iterable[Look]) -> dict[str, list[Offer]]:
     """Return the offers of each kind of WorldMemBench's static cases."""
     pools: dict[str, list[Offer]] = {}
 
@@ -105,29 +124,14 @@ def offers_of(looks: Iterable[Look], environments: Callable[[Look], str]) -> dic
             score = 0.4 * _size(away) + 0.1 * min(nouns, 4)
             score += 0.3 * (look.view not in {s.name for s in look.seen})
             score -= 0.4 * (away[0].noun == "person" and away[0].name == look.view)
-            offer(environments(look), look, away[:3], score, away[0].noun)
+            offer(environment_of(look), look, away[:3], score, away[0].noun)
     return pools
 
 
-def sorter(looks: Sequence[Look]) -> Callable[[Look], str]:
-    """Return what names the environment of a look: seven names over the families there are.
-
-    Parks count as four. The rest are one each while that makes seven; with fewer families rooms
-    are told apart by floor.
-    """
-    families = {look.family for look in looks if place_of(look.family) != "abstract"}
-    rooms = 7 - (len(families) - 1 + 3 * ("park" in families))
-
-    def name(look: Look) -> str:
-        if look.family == "park":
-            return f"park: {look.sort}"
-        if look.family == "interior" and rooms == 2:
-            return f"room: {'stone' if look.sort == 'stone floor' else 'wooden'} floor"
-        if look.family == "interior":
-            return f"room: {look.sort}" if rooms > 2 else "room"
-        return look.family
-
-    return name
+def environment_of(look: Look) -> str:
+    """Return the kind of environment of a look, one of seven over the four families."""
+    sorts = SORTS.get(look.family)
+    return look.family if sorts is None else f"{look.family}: {sorts[look.sort]}"
 
 
 def pins(kind: str, offers: Iterable[Offer]) -> dict[int, Offer]:
@@ -211,7 +215,7 @@ def pins_quiet(kind: str, offers: Iterable[Offer]) -> list[Offer]:
 
 def worldmembench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
     """Return the cases: 60 human, 70 object, 70 environment and 60 dynamic, 85 with a square."""
-    pools = offers_of([k for k in looks if place_of(k.family) != "abstract"], sorter(looks))
+    pools = offers_of(k for k in looks if place_of(k.family) != "abstract")
     uses = Uses()
     name = "worldmembench"
 

@@ -20,6 +20,7 @@ from worldenv.worlds.reference.questions import QUESTIONS, answers_of
 from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent, View
 from worldenv.worlds.reference.views import (
     free_way,
+    in_the_way,
     plan_boxes,
     room_of,
     share_of_frame,
@@ -120,11 +121,17 @@ def built(family: str, seed: int, event: str | None = None) -> Scene:
     return scene
 
 
-def setting_categories(family: str) -> frozenset[str]:
-    """Return the categories of a family that are its setting and no targets."""
-    module = module_of(family)
-    shell = getattr(module, "SHELL", {})
-    return frozenset((*start.NOT_TARGETS, *getattr(module, "SETTING", ()), *shell.values()))
+def setting_categories(scene: Scene) -> frozenset[str]:
+    """Return the categories of a scene that are its setting and no targets."""
+    module = module_of(scene.tags["family"])
+    own = (*getattr(module, "SETTING", ()), *getattr(module, "SHELL", {}).values())
+    return frozenset((*start.NOT_TARGETS, *own, *scene.tags.get("setting", "").split(",")))
+
+
+def standing(scene: Scene) -> list[Instance]:
+    """Return the things that stand in a scene's setting."""
+    setting = setting_categories(scene)
+    return [i for i in scene.instances if i.category not in setting and not i.flat]
 
 
 @lru_cache(maxsize=1)
@@ -164,13 +171,13 @@ def survey(task: tuple[str, int]) -> list[Look]:
     """Return what the views of a scene (family, seed) show."""
     family, seed = task
     scene = built(family, seed)
-    views = [view for view in scene.views if view.scripts]
+    setting, things = setting_categories(scene), standing(scene)
+    views = [view for view in scene.views if view.scripts and not crowded(view, things)]
     if not views:
         return []
     drawing = Drawing(scene)
     obstacles, room = plan_boxes(scene.instances), room_of(scene)
-    setting = setting_categories(family) | set(scene.tags.get("setting", "").split(","))
-    things = {i.id for i in scene.instances if i.category not in setting and not i.flat}
+    counted = {i.id for i in things}
     looks = []
     for view in views:
         seen = _seen(scene, drawing, view, setting)
@@ -180,7 +187,7 @@ def survey(task: tuple[str, int]) -> list[Look]:
         if set(R2M) <= set(view.scripts):
             ids, pixels = np.unique(drawing.draw(view.pose, None, WIDE), return_counts=True)
             large = pixels >= 0.003 * WIDE.width * WIDE.height
-            count = sum(int(i) in things for i in ids[large])
+            count = sum(int(i) in counted for i in ids[large])
         looks.append(
             Look(
                 family,
@@ -196,6 +203,11 @@ def survey(task: tuple[str, int]) -> list[Look]:
             )
         )
     return looks
+
+
+def crowded(view: View, things: Iterable[Instance]) -> bool:
+    """Return whether something that is no target of a view is in the way."""
+    return any(in_the_way(i, view.pose) for i in things if i.name not in view.targets)
 
 
 def _seen(scene: Scene, drawing: Drawing, view: View, setting: frozenset[str]) -> tuple[Seen, ...]:
@@ -299,6 +311,8 @@ def watched(scene: Scene, view: View) -> Seen | None:
     """Return the thing of a scene's event where a view shows its change well, else None."""
     change = scene.event
     assert change is not None
+    if crowded(view, standing(scene)):
+        return None
     moments = [at_time(scene, t) for t in (0.0, 2.0, change.duration)]
     for k, thing in enumerate(moments):
         points = frame_of(_points(thing), view.pose)

@@ -21,7 +21,8 @@ from worldenv.evaluators.judging.settings import JudgeSettings
 from worldenv.world import WorldEnvError
 
 ASPECTS = ("progress", "persistence", "final_state", "causal")
-_LEAST_NO = 2
+_LEAST = 2
+"""Least number of either answer: a judge that always gives the other one scores 0.75 at most."""
 
 
 class InvalidQuestions(WorldEnvError):
@@ -73,8 +74,8 @@ def faults(found: QuestionSet) -> list[str]:
     if not out and order != [aspect for aspect in ASPECTS for _ in range(2)]:
         out.append(f"questions must stand in the order {', '.join(ASPECTS)}, two each")
     no = sum(q.answer == "no" for q in found.questions)
-    if not _LEAST_NO <= no < len(found.questions):
-        out.append(f"{no} reference answers are no, expected at least {_LEAST_NO} and some yes")
+    if min(no, len(found.questions) - no) < _LEAST:
+        out.append(f"{no} of {len(found.questions)} answers are no, expected {_LEAST} of each")
     texts = [" ".join(q.question.lower().split()) for q in found.questions]
     out += [f"asked twice: {text}" for text, count in Counter(texts).items() if count > 1]
     out += [f"no question: {q.question}" for q in found.questions if "?" not in q.question]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.faults import ABSENCE
+from worldenv.worlds.reference.faults import ABSENCE, chance
 from worldenv.worlds.reference.motion_faults import pace_of
 from worldenv.worlds.reference.scene import Instance, Material, Mesh, Scene
 
@@ -111,7 +111,7 @@ def start_clock(
     """
     pace = pace_of(faults)
     absent = faults.get("event_absent", 0.0)
-    if absent > 0 and float(np.random.default_rng([seed, _ABSENT]).random()) < absent:
+    if chance(seed, _ABSENT) < absent:
         pace = 0.0
     whole = np.inf if scene.event is None else scene.event.duration * fps
     return Clock(seed, dict(faults), fps, whole, pace, seen=0 if visible else None, absence=absence)

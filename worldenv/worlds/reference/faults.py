@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ABSENCE", "Memory", "seen_in"]
+__all__ = ["ABSENCE", "Memory", "chance", "seen_in"]
 
 ABSENCE = 16
 """Frames out of view after which an instance may be forgotten."""
@@ -23,6 +23,22 @@ SALTS = {
     "restyle": 103,
 }
 """Fault -> what sets its draws apart from those of the others."""
+_GOLDEN = 0x9E3779B97F4A7C15
+"""2^64 over the golden ratio: whole multiples of it, modulo 2^64, spread evenly."""
+
+
+def chance(seed: int, *what: int) -> float:
+    """Return the dose from which an all-or-nothing fault strikes, uniform in [0, 1).
+
+    Consecutive seeds give evenly spread values (an additive recurrence of the golden ratio), so
+    that of a few episodes as many are struck as the dose says.
+
+    Args:
+        seed: Of the episode.
+        what: Whole numbers that name what may be struck; they shift the values of all seeds.
+    """
+    shift = int(np.random.default_rng(what).integers(1 << 64, dtype=np.uint64))
+    return ((int(seed) * _GOLDEN + shift) % (1 << 64) >> 11) / (1 << 53)
 
 
 @dataclass(frozen=True)
@@ -72,8 +88,9 @@ class Memory:
 
     def _drawn(self, fault: str, instance: int) -> tuple[float, int]:
         count = self.absences.get(instance, 0)
-        rng = np.random.default_rng([self.seed, instance, count, SALTS[fault]])
-        return float(rng.random()), int(rng.integers(1 << 31))
+        what = (instance, count, SALTS[fault])
+        rng = np.random.default_rng([self.seed, *what])
+        return chance(self.seed, *what), int(rng.integers(1 << 31))
 
     def decided(self, instances: Collection[int]) -> Memory:
         """Return the memory once it has been decided what becomes of instances after an absence."""

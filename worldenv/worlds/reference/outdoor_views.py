@@ -14,6 +14,7 @@ from worldenv.worlds.reference.views import (
     Array,
     box_of,
     camera_at,
+    clear_first,
     frame_box,
     free_way,
     in_sight,
@@ -127,6 +128,7 @@ def find_outdoor_views(scene: Scene, sights: Sequence[str], most: int = 24) -> S
     views = [
         looker.look(name, pose) for name, pose in fixed.items() if looker.free(*pose[[0, 2], 3])
     ]
+    views = clear_first(views, looker.things)
     people = [i for i in looker.things if i.category == "person"]
     for person in people:
         facing = looker.facing(person)

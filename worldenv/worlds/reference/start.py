@@ -14,6 +14,7 @@ from worldenv.worlds.reference.views import (
     Array,
     box_of,
     camera_at,
+    clear_first,
     frame_box,
     free_way,
     in_sight,
@@ -135,6 +136,7 @@ def find_views(
         look("hall", camera_at(side * 0.4, 2.1, -42 * side)),
         look("corner", camera_at(side * -3.6, -1.9, 135 * side)),
     ]
+    views = clear_first(views, (i for i in things if i.category not in NOT_TARGETS))
     people = [i for i in things if i.category == "person"]
     for person in people:
         facing = _face(person, free, look)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.scene import Instance, Scene
+from worldenv.worlds.reference.scene import Instance, Scene, View
 from worldenv.worlds.reference.shapes import bounds
 
 Array = NDArray[np.float64]
@@ -18,6 +18,10 @@ CLEARANCE = 0.3
 """Least distance in metres, on the floor plan, between a camera path and anything standing."""
 FLAT = 0.1
 """What is lower than this (rugs) is no obstacle, in metres."""
+BEFORE = 1.6
+"""How near to the camera a thing stands before it, in metres."""
+CROWDING = 0.05
+"""Share of the frame from which something before the camera is in the way."""
 
 
 def camera_at(x: float, z: float, heading: float, height: float = EYE) -> Array:
@@ -111,6 +115,36 @@ def in_sight(box: Array, eye: Array, others: Array) -> float:
     leave = np.maximum(near, far).min(axis=-1)
     hidden = ((enter < leave) & (leave > 0) & (enter < 0.97)).any(axis=0)
     return float(1 - hidden.mean())
+
+
+def in_the_way(thing: Instance, pose: Array) -> bool:
+    """Return whether a thing right before a camera, at the height of its eye, fills the view.
+
+    What lies low there, like the rim of a fountain, does not count.
+    """
+    box = box_of(thing)
+    if np.linalg.norm(np.clip(pose[:3, 3], box[0], box[1]) - pose[:3, 3]) > BEFORE:
+        return False
+    points = thing.mesh.vertices.astype(np.float64) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
+    local = (points - pose[:3, 3]) @ pose[:3, :3]
+    near = (local[:, 2] > 0.1) & (local[:, 1] < 0.5) & (np.linalg.norm(local, axis=1) < 2.0)
+    if not near.any():
+        return False
+    image = project(points[near], pose)[:, :2]
+    return share_of_frame(np.stack([image.min(axis=0), image.max(axis=0)])) > CROWDING
+
+
+def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]:
+    """Return views with one in front where nothing is in the way, of such that with most scripts.
+
+    The first view of a scene is the one that a rollout starts from unless it asks for another.
+    """
+    listed, known = list(views), list(things)
+    clear = [v for v in listed if not any(in_the_way(t, v.pose) for t in known)]
+    if not clear:
+        return listed
+    first = max(clear, key=lambda v: len(v.scripts))
+    return [first, *(v for v in listed if v is not first)]
 
 
 def plan_boxes(instances: Iterable[Instance]) -> Array:
