@@ -13,6 +13,7 @@ from worldenv.worlds.reference import plain, stored
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.layout import make_piece
 from worldenv.worlds.reference.lit import Lit, build_light, relight
+from worldenv.worlds.reference.parts import LIFT, make_part
 from worldenv.worlds.reference.people import make_person
 from worldenv.worlds.reference.renderer import SMALL, Renderer
 from worldenv.worlds.reference.scene import Instance, Material, Scene
@@ -58,6 +59,23 @@ def assert_same_light(a: Lit, b: Lit) -> None:
     for i in a.direct:
         np.testing.assert_array_equal(a.direct[i], b.direct[i])
         np.testing.assert_array_equal(a.around[i], b.around[i])
+
+
+@pytest.mark.parametrize("turn", [0.0, 33.0])
+@pytest.mark.parametrize("size", [(0.16, 1.7), (3.0, 2.0), (0.5, 0.5)])
+def test_the_light_map_of_a_rectangle_reaches_nowhere_beyond_it(
+    size: tuple[float, float], turn: float
+) -> None:
+    """Beyond a window's jamb is the inside of an empty house, where the sun shines."""
+    wide, tall = size
+    panel = plain.quad((0, 0, 0), (wide, 0, 0), (0, tall, 0), (1, 1), Material("checks"))
+    pose = plain.placed(0.4, 0.0, -1.2, turn)
+    part = make_part(Instance(1, "wall", "wall", "wall/0", panel, pose, flat=True), panel)
+    local = (part.points - pose[:3, 3]) @ pose[:3, :3]
+    assert part.texels == len(part.lit_texels) == len(local) > 0
+    assert local[:, 0].min() > 0 and local[:, 0].max() < wide
+    assert local[:, 1].min() > 0 and local[:, 1].max() < tall
+    np.testing.assert_allclose(local[:, 2], LIFT, atol=1e-5)
 
 
 @pytest.mark.parametrize("change", ["removed", "moved", "swapped", "added", "leaf"])

@@ -23,6 +23,7 @@ WORDS = {
     "fabric": ("#aa7744", "#223344", "plaid"),
     "leather": ("#aa7744",),
     "metal": ("#aa7744",),
+    "enamel": ("#aa7744",),
     "ceramic": ("#aa7744", "#223344", "waves"),
     "leaf": ("#2f6b2a", "#9bb56a"),
     "rug": ("medallion",),
@@ -36,7 +37,17 @@ WORDS = {
     "water": ("#4f7482",),
     "hair": ("#332211", "curly"),
 }
-TILING = ("plaster", "wallpaper", "brick", "planks", "parquet", "tiles", "fabric", "metal")
+TILING = (
+    "plaster",
+    "wallpaper",
+    "brick",
+    "planks",
+    "parquet",
+    "tiles",
+    "fabric",
+    "metal",
+    "enamel",
+)
 
 
 @pytest.mark.parametrize("name", sorted(textures.PAINTERS))
@@ -56,6 +67,17 @@ def test_surfaces_tile(name):
     image = textures.draw(name, 1, WORDS[name]).astype(float).mean(axis=-1)
     inside = max(abs(np.diff(image, axis=0)).mean(axis=1).max(), 1.0)
     assert abs(image[0] - image[-1]).mean() <= inside * 1.05 + 1
+
+
+def test_paint_on_metal_runs_no_way():
+    """A row of brushed metal is like itself along u; paint is as even along u as along v."""
+
+    def steps(name):
+        image = textures.draw(name, 1, ("#aa7744",)).astype(float).mean(axis=-1)
+        return abs(np.diff(image, axis=0)).mean() / abs(np.diff(image, axis=1)).mean()
+
+    assert steps("metal") > 3
+    assert 0.8 < steps("enamel") < 1.25
 
 
 def test_keys_name_their_content():

@@ -335,7 +335,7 @@ def piano(kit: Kit, b: Builder, size: Size) -> Mesh:
 def refrigerator(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Two-door refrigerator with notes on it."""
     w, h, d = size
-    body = kit.material("metal", kit.pick(["#e6e6e2", "#a9adb0", "#b5443a", "#7fa8a0", "#e0c878"]))
+    body = kit.material("enamel", kit.pick(["#e6e6e2", "#a9adb0", "#b5443a", "#7fa8a0", "#e0c878"]))
     grip = metal(kit)
     split = kit.uniform(0.32, 0.68) * h
     b.box((-w / 2, 0.03, -d / 2), (w / 2, h, d / 2 - 0.07), body, bevel=0.015)

@@ -120,9 +120,9 @@ def gas_bottle(kit: Kit, b: Builder, size: Size) -> Mesh:
     for k in range(count):
         x = (k - (count - 1) / 2) * (2 * r + 0.03)
         body = kit.material(
-            "metal", kit.pick(["#2f5f8a", "#7a3a33", "#8a8f86", "#3f7a4a", "#d8d4c8"])
+            "enamel", kit.pick(["#2f5f8a", "#7a3a33", "#8a8f86", "#3f7a4a", "#d8d4c8"])
         )
-        cap = kit.material("metal", kit.pick(SIGNAL))
+        cap = kit.material("enamel", kit.pick(SIGNAL))
         low = 0.06
         b.lathe(
             [(0, low), (r, low), (r, h * 0.72)], body, sides=18, repeat=0.8, pose=placed(x, 0, 0.02)
@@ -166,7 +166,7 @@ def ladder(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Step ladder standing open: rungs in front, struts behind, a platform."""
     w, h, d = size
     rail = (
-        kit.material("metal", kit.pick(["#c9c4b4", "#d9a02f", "#c0392f", "#2f7a4a"]))
+        kit.material("enamel", kit.pick(["#c9c4b4", "#d9a02f", "#c0392f", "#2f7a4a"]))
         if kit.rng.random() < 0.7
         else wood(kit)
     )
@@ -203,7 +203,7 @@ def ladder(kit: Kit, b: Builder, size: Size) -> Mesh:
 def hand_truck(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Sack barrow with a plate, two wheels and a curved handle; it may carry a box."""
     w, h, d = size
-    frame = kit.material("metal", kit.pick(["#c0392f", "#2f5f8a", "#3f7a4a", "#d9902f"]))
+    frame = kit.material("enamel", kit.pick(["#c0392f", "#2f5f8a", "#3f7a4a", "#d9902f"]))
     dark = kit.material("metal", DARK)
     lean = -0.3 * d
     b.box((-w / 2 + 0.03, 0.03, 0.0), (w / 2 - 0.03, 0.045, d / 2), frame)
@@ -265,7 +265,7 @@ def sawhorse(kit: Kit, b: Builder, size: Size) -> Mesh:
 def extinguisher(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Fire extinguisher with hose and handle, hanging on its plate."""
     w, h, d = size
-    red = kit.material("metal", kit.pick(["#c0392f", "#a8281f"]))
+    red = kit.material("enamel", kit.pick(["#c0392f", "#a8281f"]))
     dark, plate = (
         kit.material("metal", DARK),
         kit.material("plain", kit.pick(["#f3f0e6", "#d9a02f"])),

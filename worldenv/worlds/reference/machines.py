@@ -54,7 +54,7 @@ def _wheel(b: Builder, x: float, y: float, z: float, radius: float, material: Ma
 def lathe(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Engine lathe: two pedestals, bed, head with chuck, carriage, tailstock."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(COATS))
+    coat = kit.material("enamel", kit.pick(COATS))
     steel, dark = kit.material("metal", STEEL), kit.material("metal", DARK)
     bed = 0.6 * h
     for x0, x1 in ((-w / 2, -w / 2 + 0.3 * w), (w / 2 - 0.22 * w, w / 2)):
@@ -86,7 +86,7 @@ def lathe(kit: Kit, b: Builder, size: Size) -> Mesh:
 def drill_press(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Pillar drill with base, column, table, belt housing and spoked feed handle."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(COATS))
+    coat = kit.material("enamel", kit.pick(COATS))
     steel, dark = kit.material("metal", STEEL), kit.material("metal", DARK)
     back = -d * 0.28
     b.box((-w / 2, 0, -d / 2), (w / 2, 0.07, d / 2), dark, bevel=0.012)
@@ -114,14 +114,14 @@ def drill_press(kit: Kit, b: Builder, size: Size) -> Mesh:
 def band_saw(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Floor band saw: two round wheel housings on a column, a tilted table, a foot cabinet."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(COATS))
+    coat = kit.material("enamel", kit.pick(COATS))
     steel, dark = kit.material("metal", STEEL), kit.material("metal", DARK)
     r = min(w * 0.46, 0.2 * h)
     low, high = 0.1 + r, h - r
     b.box((-w * 0.46, 0, -d * 0.4), (w * 0.46, 0.12, d * 0.4), dark, bevel=0.01)
     for y in (low, high):
         for z0, z1, s in ((-d * 0.16, d * 0.18, 1.0), (d * 0.18, d * 0.2, 0.94)):
-            part = coat if s == 1.0 else kit.material("metal", "#d8d4c8", seed=3)
+            part = coat if s == 1.0 else kit.material("enamel", "#d8d4c8", seed=3)
             b.cylinder(s * r, z0, z1, part, sides=28, pose=forth(0, y, 0))
         _knob(b, r * 0.7, y, d * 0.2, 0.024, dark)
     b.box((-w * 0.46, low, -d * 0.16), (-w * 0.16, high, d * 0.12), coat, bevel=0.02)
@@ -137,7 +137,7 @@ def band_saw(kit: Kit, b: Builder, size: Size) -> Mesh:
 def compressor(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Air compressor: lying tank on wheels and a foot, motor, pump with fins, gauge, hose."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(["#c0392f", "#2f5f8a", "#d9902f", "#3f7a4a", "#8a8f86"]))
+    coat = kit.material("enamel", kit.pick(["#c0392f", "#2f5f8a", "#d9902f", "#3f7a4a", "#8a8f86"]))
     dark, steel = kit.material("metal", DARK), kit.material("metal", STEEL)
     r = min(0.29 * h, 0.42 * d)
     middle = 0.16 + r
@@ -167,7 +167,7 @@ def compressor(kit: Kit, b: Builder, size: Size) -> Mesh:
 def forklift(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Counterbalance truck: body, four wheels, mast with two forks to +z, cage, seat, wheel."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(["#d9a02f", "#c0592f", "#2f5f8a", "#3f7a4a", "#c9c4b4"]))
+    coat = kit.material("enamel", kit.pick(["#d9a02f", "#c0592f", "#2f5f8a", "#3f7a4a", "#c9c4b4"]))
     dark, steel = kit.material("metal", DARK), kit.material("metal", "#6a6f73")
     seat = kit.material("leather", "#26262a")
     back, front = -d / 2, d / 2 - 0.34 * d
@@ -204,7 +204,7 @@ def forklift(kit: Kit, b: Builder, size: Size) -> Mesh:
 def fan(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Drum fan on a stand: a short pipe with blades behind a guard of rings."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(COATS + SIGNAL[:3]))
+    coat = kit.material("enamel", kit.pick(COATS + SIGNAL[:3]))
     dark = kit.material("metal", DARK)
     blade = kit.material("metal", kit.pick(["#9aa0a4", "#c9a055", "#d8d4c8"]))
     r = min(w / 2 - 0.03, (h - 0.14) / 2)

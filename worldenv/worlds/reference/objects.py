@@ -272,7 +272,7 @@ def barrel(kit: Kit, b: Builder, size: Size) -> Mesh:
             b.lathe([(q, h * t - 0.02), (q, h * t + 0.02)], hoop, sides=20, repeat=0.6)
     else:
         skin = kit.material(
-            "metal", kit.pick(["#2f6f9f", "#a33a2f", "#3f7a4a", "#d0a030", "#5a5f63"])
+            "enamel", kit.pick(["#2f6f9f", "#a33a2f", "#3f7a4a", "#d0a030", "#5a5f63"])
         )
         line = []
         for t in np.array([0.02, 0.3, 0.34, 0.38, 0.5, 0.62, 0.66, 0.7, 0.98]):

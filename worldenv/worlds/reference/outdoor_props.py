@@ -158,7 +158,7 @@ def litter_bin(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Bin: slatted, a drum with a lid, or a box on a post."""
     w, h, d = size
     r = min(w, d) / 2
-    iron, paint = draw_iron(kit), kit.material("metal", kit.pick([*BRIGHTS, *IRONS]))
+    iron, paint = draw_iron(kit), kit.material("enamel", kit.pick([*BRIGHTS, *IRONS]))
     style = kit.pick(["slats", "drum", "dome"])
     if style == "slats":
         timber = draw_timber(kit)
@@ -222,7 +222,7 @@ def picnic_table(kit: Kit, b: Builder, size: Size) -> Mesh:
             b.tube(
                 [(0, 0.12, 0.03), (0, 0.12, 0.36 * min(w, d)), (0, 0.42, 0.42 * min(w, d))],
                 0.025,
-                draw_iron(kit) if k == 0 else kit.material("metal", "#3d4a58", seed=1),
+                draw_iron(kit) if k == 0 else kit.material("enamel", "#3d4a58", seed=1),
                 sides=6,
                 pose=a,
             )
@@ -259,7 +259,7 @@ def parasol(kit: Kit, b: Builder, size: Size) -> Mesh:
     second = first if style == "plain" else kit.material("fabric", other, other, "plain")
     if style == "stripes":
         first = second = kit.material("fabric", tone, other, "stripes")
-    pole = kit.material("metal", kit.pick(["#e4e2da", "#8b8f94", "#6b4d33"]))
+    pole = kit.material("enamel", kit.pick(["#e4e2da", "#8b8f94", "#6b4d33"]))
     rim, sides = h * 0.8, 8
     a = np.linspace(0, 2 * np.pi, sides + 1)
     for k in range(sides):

@@ -21,7 +21,7 @@ from worldenv.worlds.reference.textures import Kit
 def bicycle(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Bicycle on its stand: city, sports or with a basket; the front wheel at +x."""
     w, h, d = size
-    paint = kit.material("metal", kit.pick(BRIGHTS))
+    paint = kit.material("enamel", kit.pick(BRIGHTS))
     black = kit.material("plain", "#22242a")
     chrome = kit.material("metal", "#b8bcc0")
     r = kit.uniform(0.31, 0.35)

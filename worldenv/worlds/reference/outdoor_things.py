@@ -268,7 +268,7 @@ def draw_timber(kit: Kit) -> Material:
 
 def draw_iron(kit: Kit) -> Material:
     """Return some painted iron."""
-    return kit.material("metal", kit.pick(IRONS))
+    return kit.material("enamel", kit.pick(IRONS))
 
 
 def draw_rock(kit: Kit) -> Material:

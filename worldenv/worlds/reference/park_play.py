@@ -24,7 +24,7 @@ def swing(kit: Kit, b: Builder, size: Size) -> Mesh:
     frame = (
         kit.material("wood", kit.pick(TIMBERS))
         if kit.rng.random() < 0.5
-        else kit.material("metal", kit.pick(BRIGHTS))
+        else kit.material("enamel", kit.pick(BRIGHTS))
     )
     chain = kit.material("metal", "#8b8f94")
     thick = 0.055
@@ -66,11 +66,11 @@ def slide(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Slide with a ladder, a platform and, on some, a roof; it runs down towards +z."""
     w, h, d = size
     frame = (
-        kit.material("metal", kit.pick(BRIGHTS))
+        kit.material("enamel", kit.pick(BRIGHTS))
         if kit.rng.random() < 0.6
         else kit.material("wood", kit.pick(TIMBERS))
     )
-    chute = kit.material("metal", kit.pick([*BRIGHTS, "#b8bcc0"]))
+    chute = kit.material("enamel", kit.pick([*BRIGHTS, "#b8bcc0"]))
     roofed = kit.rng.random() < 0.5
     deck = (0.62 if roofed else 0.74) * h
     half = min(0.3, w / 2 - 0.06)

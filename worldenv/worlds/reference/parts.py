@@ -13,7 +13,7 @@ from worldenv.worlds.reference.scene import Instance, Mesh
 
 __all__ = ["Part", "is_rigid", "make_part", "place", "smooth_normals", "turned"]
 
-CHART_SIDE, CHART_AREA = 0.14, 0.09
+CHART_SIDE, CHART_AREA = 0.07, 0.09
 """Flat faces get a light map when they reach this short side (metres) and area (square metres)."""
 TEXEL, FINE = 0.075, 0.09
 """Side of a light-map texel of large flat surfaces and of other things, in metres."""
@@ -335,13 +335,20 @@ def _chart(
     texel: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int, NDArray[np.float64]]:
     """Return a light map's frame (3, 4), texel centres, columns, rows and normal."""
-    n = normal[int(np.argmax(area))]
-    edges = (np.roll(corner, -1, axis=1) - corner).reshape(-1, 3)
-    u = edges[int(np.argmax((edges**2).sum(axis=1)))]
-    u = u - n * np.dot(u, n)
-    u /= np.linalg.norm(u)
-    v = np.cross(n, u)
+    largest = int(np.argmax(area))
+    n = normal[largest]
     flat = corner.reshape(-1, 3)
+    # Along the side that leaves the smallest map, never a rectangle's diagonal: a map that stands
+    # askew reaches beyond its faces. A window's jamb would gather the sun behind its own pane.
+    u, least = np.zeros(3), np.inf
+    for edge in np.roll(corner[largest], -1, axis=0) - corner[largest]:
+        axis = edge - n * np.dot(edge, n)
+        axis /= np.linalg.norm(axis)
+        covered = float(np.ptp(flat @ axis) * np.ptp(flat @ np.cross(n, axis)))
+        # Both sides of a rectangle cover the same: rounding must not choose between them.
+        if covered < 0.999 * least:
+            u, least = axis, covered
+    v = np.cross(n, u)
     along, across = flat @ u, flat @ v
     sides, frame = [], np.zeros((3, 4))
     for k, (axis, values) in enumerate(((u, along), (v, across))):

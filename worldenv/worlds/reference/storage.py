@@ -22,7 +22,7 @@ def workbench(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Bench with a thick top, drawers or a shelf below, a vice and some tools on it."""
     w, h, d = size
     top = wood(kit)
-    frame = kit.material("metal", kit.pick(COATS)) if kit.rng.random() < 0.6 else wood(kit)
+    frame = kit.material("enamel", kit.pick(COATS)) if kit.rng.random() < 0.6 else wood(kit)
     steel = kit.material("metal", STEEL)
     b.box((-w / 2, h - 0.07, -d / 2), (w / 2, h, d / 2), top, bevel=0.008)
     legs(b, size, 0.08, frame, top=h - 0.07)
@@ -30,7 +30,7 @@ def workbench(kit: Kit, b: Builder, size: Size) -> Mesh:
     style = kit.pick(["drawers", "boxes", "both"])
     if style != "boxes":
         x0, x1 = w / 2 - 0.5, w / 2 - 0.1
-        front = kit.material("metal", kit.pick(COATS))
+        front = kit.material("enamel", kit.pick(COATS))
         b.box((x0, 0.2, -d / 2 + 0.08), (x1, h - 0.07, d / 2 - 0.05), front)
         for i in range(4):
             y = 0.22 + i * (h - 0.31) / 4
@@ -44,7 +44,7 @@ def workbench(kit: Kit, b: Builder, size: Size) -> Mesh:
             b.box((x, 0.2, -0.2), (x + wide, 0.2 + tall, 0.2), box)
             x += wide + kit.uniform(0.03, 0.12)
     vice = -w / 2 + kit.uniform(0.25, 0.5)
-    paint = kit.material("metal", kit.pick(["#2f5f8a", "#3a3d40", "#7a3a33"]))
+    paint = kit.material("enamel", kit.pick(["#2f5f8a", "#3a3d40", "#7a3a33"]))
     b.box((vice - 0.07, h, d / 2 - 0.28), (vice + 0.07, h + 0.1, d / 2 - 0.12), paint, bevel=0.01)
     b.box((vice - 0.08, h + 0.1, d / 2 - 0.26), (vice + 0.08, h + 0.15, d / 2 - 0.2), steel)
     b.box((vice - 0.08, h + 0.06, d / 2 - 0.16), (vice + 0.08, h + 0.15, d / 2 - 0.09), paint)
@@ -109,8 +109,8 @@ def tool_board(kit: Kit, b: Builder, size: Size) -> Mesh:
 def rack(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Storage rack: coloured uprights and beams, boards, boxes, cans and coils."""
     w, h, d = size
-    post = kit.material("metal", kit.pick(["#2f5f8a", "#3f6f5a", "#44525c", "#7a3a33"]))
-    beam = kit.material("metal", kit.pick(["#d9782f", "#d9a02f", "#c9c4b4"]))
+    post = kit.material("enamel", kit.pick(["#2f5f8a", "#3f6f5a", "#44525c", "#7a3a33"]))
+    beam = kit.material("enamel", kit.pick(["#d9782f", "#d9a02f", "#c9c4b4"]))
     board = wood(kit)
     for x in (-w / 2, w / 2 - 0.06):
         for z in (-d / 2, d / 2 - 0.06):
@@ -184,7 +184,7 @@ def _ware(kit: Kit, b: Builder, x: float, y: float, wide: float, tall: float, d:
 def tool_chest(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Roller cabinet with many flat drawers, a handle and castors."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(["#c0392f", "#2f5f8a", "#2a2d30", "#3f7a4a", "#d9902f"]))
+    coat = kit.material("enamel", kit.pick(["#c0392f", "#2f5f8a", "#2a2d30", "#3f7a4a", "#d9902f"]))
     steel, dark = kit.material("metal", STEEL), kit.material("metal", DARK)
     for x in (-w / 2 + 0.07, w / 2 - 0.07):
         for z in (-d / 2 + 0.07, d / 2 - 0.07):
@@ -218,9 +218,9 @@ def tool_chest(kit: Kit, b: Builder, size: Size) -> Mesh:
 def locker(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Row of steel lockers with slots, handles and numbers' plates."""
     w, h, d = size
-    coat = kit.material("metal", kit.pick(COATS))
+    coat = kit.material("enamel", kit.pick(COATS))
     door = kit.material(
-        "metal", kit.pick(["#5a6f7a", "#2f5f8a", "#8a8f86", "#7a3a33", "#3f6f5a", "#d9a02f"])
+        "enamel", kit.pick(["#5a6f7a", "#2f5f8a", "#8a8f86", "#7a3a33", "#3f6f5a", "#d9a02f"])
     )
     dark = kit.material("plain", DARK)
     b.box((-w / 2, 0.08, -d / 2), (w / 2, h, d / 2 - 0.02), coat)

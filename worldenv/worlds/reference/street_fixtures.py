@@ -24,7 +24,7 @@ def bollard(kit: Kit, b: Builder, size: Size) -> Mesh:
     r = min(w, d) / 2
     style = kit.pick(["iron", "tube", "stone", "ball"])
     if style == "tube":
-        paint = kit.material("metal", kit.pick(["#c8423a", "#b8bcc0", "#24292c", "#e0b02f"]))
+        paint = kit.material("enamel", kit.pick(["#c8423a", "#b8bcc0", "#24292c", "#e0b02f"]))
         band = kit.material("plain", kit.pick(["#f2efe6", "#f0d040"]))
         b.cylinder(0.55 * r, 0, 0.72 * h, paint, sides=14)
         b.cylinder(0.57 * r, 0.72 * h, 0.86 * h, band, sides=14)
@@ -199,7 +199,9 @@ def bus_shelter(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Glass shelter with a seat, a roof and a lit poster at one end."""
     w, h, d = size
     x, z = w / 2, d / 2
-    steel = kit.material("metal", kit.pick(["#3a3f44", "#8b8f94", "#2f4f7a", "#7a2f35", "#3f5a4a"]))
+    steel = kit.material(
+        "enamel", kit.pick(["#3a3f44", "#8b8f94", "#2f4f7a", "#7a2f35", "#3f5a4a"])
+    )
     for px in (-x + 0.05, 0.0, x - 0.05):
         b.box((px - 0.035, 0, -z + 0.04), (px + 0.035, h - 0.12, -z + 0.11), steel)
     panes = [kit.material("pane", "#4a4f54", "sash", "none") for _ in range(2)]

@@ -73,7 +73,7 @@ def traffic_sign(kit: Kit, b: Builder, size: Size) -> Mesh:
 def traffic_light(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Signal head of three lamps on a pole, one of them lit, and a button box."""
     w, h, _ = size
-    pole = kit.material("metal", kit.pick(["#4a4f54", "#8f9498", "#2f4a3c", "#c8b04a"]))
+    pole = kit.material("enamel", kit.pick(["#4a4f54", "#8f9498", "#2f4a3c", "#c8b04a"]))
     head = kit.material("plain", kit.pick(["#23272a", "#2f4a3c", "#c8a83a"]))
     b.cylinder(0.055, 0, h, pole, sides=10)
     b.cylinder(0.1, 0, 0.25, pole, sides=10)
@@ -106,7 +106,7 @@ def traffic_light(kit: Kit, b: Builder, size: Size) -> Mesh:
 def parking_meter(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Coin meter on a post, one head or two, or a ticket machine."""
     w, h, d = size
-    steel = kit.material("metal", kit.pick(["#8b8f94", "#4a5560", "#3f5a4a", "#5a4a6a"]))
+    steel = kit.material("enamel", kit.pick(["#8b8f94", "#4a5560", "#3f5a4a", "#5a4a6a"]))
     face = kit.material("plain", "#c8d4d8")
     dark = kit.material("plain", "#1c1e20")
     if kit.rng.random() < 0.4:

@@ -137,7 +137,7 @@ def draw_style(kit: Kit, front: Front) -> Style:
         shutter,
         kit.pick(["frame", "lintel", "sill"]) if look != "clean" else "sill",
         kit.pick(["none", "none", "middle", "middle", "all"]),
-        kit.material("metal", kit.pick(["#24292c", "#2f3a34", "#5a6068", "#e4e2da"])),
+        kit.material("enamel", kit.pick(["#24292c", "#2f3a34", "#5a6068", "#e4e2da"])),
         kit.material("plain", tone),
         displays,
         kit.material("rooftiles", kit.pick(["#a4533a", "#8a4a38", "#5a5f66", "#6b4a3a"])),

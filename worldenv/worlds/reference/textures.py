@@ -329,8 +329,16 @@ def leather(rng: np.random.Generator, tone: str) -> Image:
 
 @painter
 def metal(rng: np.random.Generator, tone: str) -> Image:
-    """Brushed or painted metal with scratches along u."""
+    """Bare metal, brushed: scratches along u, which turn with a lathe's parts."""
     return shade(colour(tone), 0.84 + 0.2 * noise(rng, 128, 3, 64) + 0.1 * fractal(rng, 128, 4))
+
+
+@painter
+def enamel(rng: np.random.Generator, tone: str) -> Image:
+    """Painted metal: nearly even, faintly mottled, a few rubbed spots; nothing runs along it."""
+    rubbed = np.clip(8 * (noise(rng, 128, 24) * noise(rng, 128, 17) - 0.74), 0, 1)
+    value = 0.945 + 0.07 * fractal(rng, 128, 4) + 0.025 * noise(rng, 128, 48) - 0.12 * rubbed
+    return shade(colour(tone), value)
 
 
 @painter

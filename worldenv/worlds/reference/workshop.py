@@ -115,7 +115,7 @@ def _beams(layout: Layout) -> None:
     """Run steel beams under the ceiling, between the lights."""
     width, height, depth = layout.room
     kit = Kit(int(layout.rng.integers(1 << 16)))
-    steel = kit.material("metal", kit.pick(["#5a6f7a", "#7a3a33", "#44525c", "#8a8f86"]))
+    steel = kit.material("enamel", kit.pick(["#5a6f7a", "#7a3a33", "#44525c", "#8a8f86"]))
     for i in range(4):
         b = Builder()
         x = width * ((i + 0.5) / 4 - 0.5) + 0.04
