@@ -162,4 +162,4 @@ def _line_distance(points: Points, line: Points) -> Points:
         share = np.clip((points - start) @ along / max(float(along @ along), 1e-12), 0, 1)
         away = points - start - share[:, None] * along
         np.minimum(nearest, (away**2).sum(axis=1), out=nearest)
-    return np.sqrt(nearest)
+    return np.asarray(np.sqrt(nearest))
