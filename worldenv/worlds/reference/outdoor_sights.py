@@ -110,7 +110,8 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
                 # It leaves the lip level and falls ever steeper.
                 line = out * wide * r * (0.98 + 0.18 * np.sqrt(fallen)) + [0, y + 0.01, 0]
                 _stream(b, line - [0, y + 0.01 - below, 0] * fallen, 0.016, foam, i, 4)
-            _splash(b, 1.16 * wide * r, below, count, 0.0, foam)
+            level = rim - 0.127 if k == 0 else top - 0.01
+            _splash(b, 1.16 * wide * r, level, count, 0.0, foam)
             top = y
     count = 10
     reach = (0.2 if style == "tiers" else 0.5) * r
@@ -134,7 +135,8 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
         drop = ((share - CREST) / (1 - CREST)) ** 2
         line = out * reach * share + [0, h - 0.003, 0] - [0, h - fall, 0] * drop
         _stream(b, line, 0.018, foam, i, 9)
-    _splash(b, reach, fall, count, 0.2, foam)
+    level = top - 0.01 if style == "tiers" else rim - 0.127
+    _splash(b, reach, level, count, 0.2, foam)
     return b.mesh()
 
 
@@ -174,20 +176,19 @@ def _drop(b: Builder, at: Points, along: Points, size: float, foam: Material) ->
 
 
 def _splash(b: Builder, reach: float, y: float, count: int, start: float, foam: Material) -> None:
-    """Add the foam where ``count`` streams fall into water: a flat ring, and a low tuft each."""
-    b.lathe(
-        [(1.04 * reach + 0.03, y - 0.02), (reach, y - 0.004), (0.96 * reach - 0.03, y - 0.02)],
-        foam._replace(tint=(0.75, 0.82, 0.86)),
-        sides=20,
-        repeat=0.3,
-    )
-    for i in range(count):
-        a = 2 * np.pi * i / count + start
+    """Add a broken ring of foam where ``count`` streams fall into water at a height.
+
+    A closed ring would shade the water around it, whose light is coarser than the ring is wide.
+    """
+    churned = foam._replace(tint=(0.92, 0.96, 1.0))
+    for i in range(2 * count):
+        a = np.pi * i / count + start
+        wide, high = (0.065, 0.034) if i % 2 == 0 else (0.045, 0.012)
         b.lathe(
-            [(0.055, -0.01), (0.028, 0.016), (0.0, 0.045)],
-            foam,
+            [(wide, 0.0), (0.5 * wide, 0.4 * high), (0.0, high)][:: 1 + i % 2],
+            churned,
             sides=5,
-            pose=placed(reach * float(np.sin(a)), y - 0.01, reach * float(np.cos(a))),
+            pose=placed(reach * float(np.sin(a)), y, reach * float(np.cos(a))),
         )
 
 
