@@ -19,6 +19,7 @@ from worldenv.worlds import load_world
 from worldenv.worlds.reference.lit import build_light, relight
 from worldenv.worlds.reference.outdoor_things import PARK_MAKERS, SEASONS, make_thing
 from worldenv.worlds.reference.park import SETTING, build, reimagine
+from worldenv.worlds.reference.park_joins import ROUND, Joins, Ways
 from worldenv.worlds.reference.renderer import Renderer
 from worldenv.worlds.reference.shapes import bounds
 from worldenv.worlds.reference.views import (
@@ -116,6 +117,49 @@ def test_light_is_even_and_leaves_are_not_black(scenes, lit):
         found = [i.id for i in scenes[2].instances if i.category == category]
         total = np.concatenate([(lit.direct[i] + lit.around[i]).sum(axis=1) for i in found])
         assert (total == 0).mean() < 0.08, category
+
+
+def test_leaves_that_are_buried_in_a_crown_are_drawn_with_light(lit):
+    renderer = Renderer(lit, size=(96, 96))
+    plants = [i.id for i in lit.scene.instances if i.mesh.two_sided]
+    levels = []
+    for view in lit.scene.views:
+        drawn = renderer.draw(view.pose)
+        levels.append(drawn.frame[np.isin(drawn.ids, plants)].max(axis=1))
+    assert (np.concatenate(levels) <= 12).mean() < 0.002
+
+
+def test_paths_that_meet_at_an_acute_angle_leave_no_thin_wedge():
+    """Two paths 1 m wide at 12 degrees: a disc rolls in until it touches both, and no farther."""
+    t, half = np.linspace(-24, 24, 97), np.radians(6.0)
+    ways = Ways(
+        tuple((np.stack([t * np.cos(half), s * t * np.sin(half)], 1), 1.0) for s in (-1, 1)), ()
+    )
+    middle = (0.5 + ROUND) / np.sin(half)
+    points, faces = Joins(ways).triangles()
+    corner = points[faces]
+    edge = np.roll(corner, -1, axis=1) - corner
+
+    def turn(a, b):
+        return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
+
+    assert (turn(edge[:, 0], edge[:, 1]) < 0).all()  # They look up.
+
+    def paved(x):
+        away = np.array([x, 0.0]) - corner
+        return (turn(edge, away) <= 0).all(axis=1).any()
+
+    for side in (-1, 1):
+        assert paved(side * (middle - ROUND - 0.05)) and paved(side * 6.0)
+        assert not paved(side * (middle - ROUND + 0.05))
+
+
+def test_paths_that_do_not_meet_are_not_joined():
+    t = np.linspace(-24, 24, 97)
+    apart = Ways(tuple((np.stack([t, 0 * t + z], 1), 1.5) for z in (-4.0, 4.0)), ())
+    for ways in (apart, Ways(apart.lines[:1], ()), Ways((), ())):
+        points, faces = Joins(ways).triangles()
+        assert points.shape == (0, 2) and faces.shape == (0, 3)
 
 
 def test_a_swapped_plant_is_lit_as_if_it_had_always_been_so(scenes):

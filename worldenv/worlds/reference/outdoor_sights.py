@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Size
 from worldenv.worlds.reference.outdoor_things import (
@@ -14,9 +15,14 @@ from worldenv.worlds.reference.outdoor_things import (
     thing,
 )
 from worldenv.worlds.reference.people import make_person
-from worldenv.worlds.reference.scene import Mesh
+from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import Kit
+
+Points = NDArray[np.float64]
+
+CREST = 0.2
+"""Where on its way out the water of a jet is highest, as a share of how far it flies."""
 
 
 @thing("fountain")
@@ -28,7 +34,7 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
         draw_rock(kit),
         kit.material("ripples", kit.pick(["#4f7482", "#5a8a94", "#466a7a"])),
     )
-    foam = kit.material("ripples", "#c4dbe4", "#f4f8fa")
+    foam = kit.material("ripples", "#c4dbe4", "#f4f8fa")._replace(tint=(1.2, 1.22, 1.24))
     sides = int(kit.pick(["8", "24", "24"]))
     rim = 0.48
     b.lathe(
@@ -100,36 +106,90 @@ def fountain(kit: Kit, b: Builder, size: Size) -> Mesh:
             for i in range(count):
                 a = 2 * np.pi * i / count
                 out = np.array([np.sin(a), 0, np.cos(a)])
-                line = [
-                    out * wide * r * s + [0, y0, 0]
-                    for s, y0 in (
-                        (0.98, y + 0.01),
-                        (1.08, y - 0.05),
-                        (1.14, (y + below) / 2),
-                        (1.16, below),
-                    )
-                ]
-                b.tube(line, [0.018, 0.02, 0.02, 0.03], foam, sides=5, repeat=0.2)
+                fallen = np.linspace(0, 1, 9)[:, None]
+                # It leaves the lip level and falls ever steeper.
+                line = out * wide * r * (0.98 + 0.18 * np.sqrt(fallen)) + [0, y + 0.01, 0]
+                _stream(b, line - [0, y + 0.01 - below, 0] * fallen, 0.016, foam, i, 4)
+            level = rim - 0.127 if k == 0 else top - 0.01
+            _splash(b, 1.16 * wide * r, level, count, 0.0, foam)
             top = y
+    count = 10
+    reach = (0.2 if style == "tiers" else 0.5) * r
+    fall = top - 0.02 if style == "tiers" else rim - 0.12
+    # The column ends as high as the box of the thing, by which views are found, has always been.
+    slope = np.hypot(0.375 * reach, 0.15 * (h - fall) - 0.02)
+    peak = h + 0.018 * 0.375 * reach / slope
     b.tube(
-        [(0, top - 0.1, 0), (0, (top + h) / 2, 0), (0, h - 0.02, 0)],
-        [0.05, 0.035, 0.03],
+        [(0, top - 0.1, 0), (0, (top + h) / 2, 0), (0, peak, 0)],
+        [0.045, 0.028, 0.012],
         foam,
         sides=6,
         repeat=0.25,
     )
-    count = 10
-    reach = (0.2 if style == "tiers" else 0.5) * r
     for i in range(count):
         a = 2 * np.pi * i / count + 0.2
         out = np.array([np.sin(a), 0, np.cos(a)])
-        fall = top - 0.02 if style == "tiers" else rim - 0.12
-        line = [
-            out * reach * s + [0, y0, 0]
-            for s, y0 in ((0.0, h - 0.04), (0.35, h), (0.75, h - 0.3 * (h - fall)), (1.0, fall))
-        ]
-        b.tube(line, [0.02, 0.018, 0.018, 0.026], foam, sides=4, repeat=0.2)
+        fallen = np.linspace(0, 1, 9)[1:]
+        share = np.array([0, CREST / 2, CREST, *(CREST + (1 - CREST) * np.sqrt(fallen))])[:, None]
+        # A parabola that is highest a little outside the column.
+        drop = ((share - CREST) / (1 - CREST)) ** 2
+        line = out * reach * share + [0, h - 0.003, 0] - [0, h - fall, 0] * drop
+        _stream(b, line, 0.018, foam, i, 9)
+    level = top - 0.01 if style == "tiers" else rim - 0.127
+    _splash(b, reach, level, count, 0.2, foam)
     return b.mesh()
+
+
+def _stream(
+    b: Builder, line: Points, radius: float, foam: Material, which: int, drops: int
+) -> None:
+    """Add water that flies along a line (n, 3): a thinning thread that breaks up into drops."""
+    n = len(line)
+    if b.coarse:
+        b.tube(line[[0, n // 3, n - 1]], 0.6 * radius, foam, sides=3, repeat=0.2)
+        return
+    unbroken = n - 4
+    taper = radius * np.linspace(0.8, 0.22, unbroken)
+    b.tube(line[:unbroken], list(taper), foam, sides=3, repeat=0.2)
+    # Not at the same height in all streams.
+    at = unbroken - 0.75 + 3.6 * np.linspace(0, 1, drops) - 0.35 * ((which * 0.618034) % 1)
+    for k, where in enumerate(at):
+        i = int(where)
+        along = line[i + 1] - line[i]
+        middle = line[i] + (where - i) * along
+        # Drops stray more the longer they have been falling.
+        stray = 0.005 * k * np.array([np.sin(7.0 * k + which), 0.0, np.cos(5.0 * k + which)])
+        _drop(b, middle + stray, along, radius * (0.5, 0.36, 0.6)[(k + which) % 3], foam)
+
+
+def _drop(b: Builder, at: Points, along: Points, size: float, foam: Material) -> None:
+    """Add a drop of water, drawn out along the way that it flies."""
+    along = along / np.linalg.norm(along)
+    side = np.cross(along, (0.6, 0.1, 0.8))
+    side /= np.linalg.norm(side)
+    up = np.cross(along, side)
+    turn = np.array([[0.0], [2.0944], [4.18879]])
+    ring = at + size * (np.cos(turn) * side + np.sin(turn) * up)
+    points = np.concatenate([ring, [at - 2.6 * size * along, at + 1.6 * size * along]])
+    faces = [(0, 1, 4), (1, 2, 4), (2, 0, 4), (1, 0, 3), (2, 1, 3), (0, 2, 3)]
+    b.add(points, points[:, :2] / 0.2, faces, foam)
+
+
+def _splash(b: Builder, reach: float, y: float, count: int, start: float, foam: Material) -> None:
+    """Add a broken ring of foam where ``count`` streams fall into water at a height.
+
+    A closed ring would shade the water around it, whose light is coarser than the ring is wide.
+    """
+    churned = foam._replace(tint=(0.92, 0.96, 1.0))
+    for i in range(2 * count):
+        a = np.pi * i / count + start
+        wide, high = (0.065, 0.034) if i % 2 == 0 else (0.045, 0.012)
+        b.lathe(
+            [(wide, 0.0), (0.5 * wide, 0.4 * high), (0.0, high)][:: 1 + i % 2],
+            churned,
+            sides=5,
+            pose=placed(reach * float(np.sin(a)), y, reach * float(np.cos(a))),
+        )
 
 
 @thing("statue", smooth=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.outdoor_things import make_thing
-from worldenv.worlds.reference.park_setting import Ways
+from worldenv.worlds.reference.park_joins import Ways
 from worldenv.worlds.reference.plot import Plot, beside
 from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.scene import Instance

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import zlib
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.outdoor_things import SEASONS, ParkKit, blob, cards, season_of
+from worldenv.worlds.reference.park_joins import Joins, Ways
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 
@@ -69,17 +69,13 @@ def make_meadow(seed: int, season: str) -> Piece:
     return Piece(b.mesh()._replace(smooth=True, shades=False), None, f"meadow/{seed}", kit.textures)
 
 
-class Ways(NamedTuple):
-    """The paths of a park: centre lines with their widths, and round places (x, z, radius)."""
-
-    lines: tuple[tuple[Points, float], ...]
-    discs: tuple[tuple[float, float, float], ...]
-
-
 def _ribbon(
     b: Builder, line: Points, width: float, y: float, material: Material, repeat: float
 ) -> None:
     along = np.gradient(line, axis=0)
+    if np.allclose(line[0], line[-1]):
+        # A loop's two ends are one place, and are cut across alike.
+        along[[0, -1]] = line[1] - line[-2]
     along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
     side = np.stack([-along[:, 1], along[:, 0]], axis=1) * width / 2
     flat = np.concatenate([line - side, line + side])
@@ -104,6 +100,15 @@ def _disc(
     faces = np.stack([np.zeros(40, int), 1 + i, 1 + (i + 1) % 40], 1)
     points = np.stack([flat[:, 0], np.full(41, y), flat[:, 1]], 1)
     b.add(points, flat / repeat, faces, material)
+
+
+def _joins(
+    b: Builder, ways: Ways, wider: float, y: float, material: Material, repeat: float
+) -> None:
+    flat, faces = Joins(ways).triangles(wider)
+    if len(faces):
+        points = np.stack([flat[:, 0], np.full(len(flat), y), flat[:, 1]], 1)
+        b.add(points, flat / repeat, faces, material)
 
 
 def make_path(seed: int, ways: Ways, kind: str) -> Piece:
@@ -139,6 +144,7 @@ def make_path(seed: int, ways: Ways, kind: str) -> Piece:
         _ribbon(b, line, width, PATH, material, repeat)
     for x, z, radius in ways.discs:
         _disc(b, x, z, radius, PATH + 0.0004, material, repeat)
+    _joins(b, ways, 0.0, PATH - 0.0001, material, repeat)
     return Piece(b.mesh()._replace(texel=0.11, shades=False), None, f"path/{seed}", kit.textures)
 
 
@@ -157,6 +163,7 @@ def make_kerb(seed: int, ways: Ways) -> Piece:
         _ribbon(b, line, width + wide, KERB, edge, 0.9)
     for x, z, radius in ways.discs:
         _disc(b, x, z, radius + wide / 2, KERB + 0.0003, edge, 0.9)
+    _joins(b, ways, wide / 2, KERB - 0.0001, edge, 0.9)
     return Piece(b.mesh()._replace(smooth=True, shades=False), None, f"kerb/{seed}", kit.textures)
 
 

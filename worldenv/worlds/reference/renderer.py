@@ -35,6 +35,9 @@ SMALL = 8.0
 not seen when a thing that comes closer changes its mesh."""
 UNLIT = 0.05
 """How much of its glow a lamp shade keeps when its lamp is dark: it is seen by other light."""
+THROUGH = 0.6
+"""Share of the ambient light that leaves have even where their receivers are buried in a crown:
+light comes from leaf to leaf, and the rays of a receiver follow one bounce."""
 BRIGHTNESS = 0.62
 """Display-linear value of a white surface in the reference light, before the tone curve."""
 
@@ -293,6 +296,8 @@ class Renderer:
         made_of = (direct, around, lit.gain)
         if old is None or any(a is not b for a, b in zip(old[:3], made_of, strict=True)):
             light = lit.received(direct, around, UNIT / 2 if full.two_sided else UNIT)
+            if full.two_sided:
+                light = np.hypot(light, _through(lit))
             old = (*made_of, *_resolve(part, light if k == 0 else lend(full, light, part)))
             self._resolved[key] = old
         return old[3], old[4]
@@ -456,6 +461,12 @@ def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
         0,
         int(part.two_sided),
     )
+
+
+def _through(lit: Lit) -> NDArray[np.float32]:
+    """Return the least light of leaves (3,): of the scene alone, so no change alters it."""
+    gain = np.float32(1.0) if lit.gain is None else lit.gain[1]
+    return np.asarray(lit.lamps.ambient * gain * np.float32(THROUGH), np.float32)
 
 
 def _resolve(
