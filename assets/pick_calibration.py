@@ -13,10 +13,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from cases.survey import built
 
 from worldenv.calibration_plan import FOV, LEG
 from worldenv.case import load_suite
-from worldenv.worlds.reference.families import find_view, read_start, scene_of
+from worldenv.worlds.reference.families import find_view, read_start
 
 FIRST = 100
 """How many static cases of the suite are looked at."""
@@ -52,7 +53,7 @@ def main():
     static = [c for c in load_suite("worldmembench").cases.values() if c.event is None]
     for case in static[:FIRST]:
         name, view_name = read_start(case.scene, "interior", 0)
-        scene = scene_of(name)
+        scene = built(name.family, name.seed)
         view = find_view(scene, view_name)
         kept = [t.name for t in case.targets if qualifies(extent(scene, view, t.instance))]
         if kept:
