@@ -19,8 +19,8 @@ from worldenv.calibration_plan import FOV, LEG
 from worldenv.case import load_suite
 from worldenv.worlds.reference.families import find_view, read_start
 
-FIRST = 100
-"""How many static cases of the suite are looked at."""
+FIRST = 200
+"""How many static cases of the suite are looked at: all."""
 ANGLE = 60.0
 AWAY = 17
 LEAST = 0.01
