@@ -42,3 +42,6 @@ def test_a_sheet_that_cannot_be_written_says_so(tmp_path):
     one = Suite("x", "worldmembench", (Item(case, "worldmembench:lrlr"),))
     with pytest.raises(StoreError, match="a file is in the way"):
         write_sheet(one, tmp_path / "file" / "sheet.html")
+    with pytest.raises(StoreError, match=r"name it \.html, not sheet\.png"):
+        write_sheet(one, tmp_path / "sheet.png")
+    assert not (tmp_path / "sheet.png").exists()

@@ -41,10 +41,12 @@ def write_sheet(
         progress: Called with the id of each case when its view is drawn.
 
     Raises:
-        StoreError: the file cannot be written.
+        StoreError: the file cannot be written, or its name is not that of a page.
         UnknownName: a case names a scene that does not exist.
     """
     # Before anything is drawn: that takes minutes.
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise store.StoreError(f"A contact sheet is a page: name it .html, not {path.name}.")
     with store.explain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
