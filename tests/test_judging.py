@@ -592,7 +592,11 @@ def test_proposed_questions_are_checked_frozen_and_cannot_move(tmp_path):
     [
         (lambda rows: rows[:7], "expected 2"),
         (lambda rows: [rows[1], *rows[1:]], "asked twice"),
-        (lambda rows: [{**r, "answer": "yes"} for r in rows], "reference answers are no"),
+        (lambda rows: [{**r, "answer": "yes"} for r in rows], "0 reference answers are no"),
+        (
+            lambda rows: [{**r, "answer": "no" if k else "yes"} for k, r in enumerate(rows)],
+            "7 reference answers are no",
+        ),
         (lambda rows: [{**r, "question": "The ice melts."} for r in rows], "no question"),
         (lambda rows: rows[::-1], "order"),
     ],

@@ -75,7 +75,7 @@ def faults(found: QuestionSet) -> list[str]:
         out.append(f"questions must stand in the order {', '.join(ASPECTS)}, two each")
     no = sum(q.answer == "no" for q in found.questions)
     if min(no, len(found.questions) - no) < _LEAST:
-        out.append(f"{no} of {len(found.questions)} answers are no, expected {_LEAST} of each")
+        out.append(f"{no} reference answers are no, expected at least {_LEAST} of either kind")
     texts = [" ".join(q.question.lower().split()) for q in found.questions]
     out += [f"asked twice: {text}" for text, count in Counter(texts).items() if count > 1]
     out += [f"no question: {q.question}" for q in found.questions if "?" not in q.question]
