@@ -80,7 +80,7 @@ def write_video(case: Case) -> None:
 
 
 PARKS = ((0, "return"), (2, "loop"), (4, "people"), (7, "loop"), (8, "east"), (11, "corner"))
-STREETS = ((12, "across"), (3, "open"), (2, "loop"), (1, "person-1"), (12, "people"), (7, "east"))
+STREETS = ((12, "across"), (3, "open"), (2, "loop"), (1, "person-1"), (12, "people"), (7, "across"))
 """Scene seeds and views of the pictures of parks and of streets."""
 
 
@@ -100,7 +100,7 @@ def write_scenes(family: str, shown: tuple[tuple[int, str], ...]) -> None:
 
 INTERIORS = ((0, "loop"), (1, "hall"), (2, "people"), (4, "square"), (6, "open"), (9, "gallery"))
 """Scene seeds and views of the picture of rooms."""
-WORKSHOPS = ((0, "open"), (2, "square"), (1, "people"), (4, "loop"), (3, "hall"), (5, "open"))
+WORKSHOPS = ((0, "open"), (2, "square"), (1, "people"), (4, "loop"), (3, "open"), (5, "open"))
 """Scene seeds and views of the picture of workshops."""
 
 
