@@ -166,8 +166,9 @@ def versions_of(profile: str) -> dict[str, str]:
 
     from worldenv import __version__, weights
     from worldenv.evaluators.profiles import weights_of
+    from worldenv.worlds.reference import REVISION
 
-    found = {"worldenv": __version__}
+    found = {"worldenv": __version__, "Reference-v0": str(REVISION)}
     found |= {"numpy": np.__version__, "scipy": scipy.__version__, "opencv": cv2.__version__}
     for name in weights_of(profile.partition("+")[0]):
         located = weights.find(name)

@@ -103,7 +103,7 @@ def stand_in_spec(spec: WorldSpec, rendered: WorldSpec) -> WorldSpec:
         pose_exactness="exact",
         deterministic=True,
         stand_in=True,
-        backend="stand-in",
+        backend=f"stand-in, {rendered.backend}",
         weights_revision="",
         licence=rendered.licence,
     )

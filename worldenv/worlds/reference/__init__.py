@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["OPTIONS", "first_view", "make"]
+__all__ = ["OPTIONS", "REVISION", "first_view", "make"]
+
+REVISION = 2
+"""Counts up when a seed shows other pictures or faults draw otherwise: a run that is resumed then
+makes its episodes anew."""
 
 OPTIONS = (
     "size",

@@ -111,7 +111,7 @@ def start_clock(
     """
     pace = pace_of(faults)
     absent = faults.get("event_absent", 0.0)
-    if chance(seed, _ABSENT) < absent:
+    if absent > 0 and chance(seed, _ABSENT) < absent:
         pace = 0.0
     whole = np.inf if scene.event is None else scene.event.duration * fps
     return Clock(seed, dict(faults), fps, whole, pace, seen=0 if visible else None, absence=absence)

@@ -30,8 +30,10 @@ _GOLDEN = 0x9E3779B97F4A7C15
 def chance(seed: int, *what: int) -> float:
     """Return the dose from which an all-or-nothing fault strikes, uniform in [0, 1).
 
-    Consecutive seeds give evenly spread values (an additive recurrence of the golden ratio), so
-    that of a few episodes as many are struck as the dose says.
+    Over consecutive seeds the values of one thing are spread evenly (an additive recurrence of the
+    golden ratio), so that it is struck in as many of a few episodes as the dose says. Within an
+    episode the values of many things are as good as independent; those of two given things stay
+    equally far apart in all episodes.
 
     Args:
         seed: Of the episode.
@@ -79,8 +81,8 @@ class Memory:
         """
         if fault not in doses:
             return None
-        chance, seed = self._drawn(fault, instance)
-        return seed if chance < doses[fault] else None
+        least, seed = self._drawn(fault, instance)
+        return seed if least < doses[fault] else None
 
     def seed_of(self, fault: str, instance: int) -> int:
         """Return the seed of what a graded fault makes of an instance as it comes back."""

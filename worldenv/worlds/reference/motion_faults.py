@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.camera import rotations, walk
-from worldenv.worlds.reference.faults import chance
 
 __all__ = ["CAMERA", "Motion", "Track", "level_of", "pace_of", "pose_of", "start_motion"]
 
@@ -188,13 +187,18 @@ class Motion:
         """Return what a step adds to the error."""
         wrong, turn = step.copy(), 0.0
         axis = self.faults.get("camera_axis", 0.0)
-        if chance(self.seed, leg + 1, _AXIS) < axis:
+        if axis > 0:
             draw = np.random.default_rng([self.seed, leg + 1, _AXIS])
-            kind, sign = int(draw.integers(2)), float(draw.choice([-1.0, 1.0]))
-            yaw, pitch = wrong[3:5]
-            wrong[3:5] = (-yaw, -pitch) if kind == 0 else (sign * pitch, sign * yaw)
-            turn = 180.0 if kind == 0 else sign * 90.0
-        if chance(self.seed, leg + 1, _STUCK) < self.faults.get("camera_stuck", 0.0):
+            if float(draw.random()) < axis:
+                kind, sign = int(draw.integers(2)), float(draw.choice([-1.0, 1.0]))
+                yaw, pitch = wrong[3:5]
+                wrong[3:5] = (-yaw, -pitch) if kind == 0 else (sign * pitch, sign * yaw)
+                turn = 180.0 if kind == 0 else sign * 90.0
+        stuck = self.faults.get("camera_stuck", 0.0)
+        if (
+            stuck > 0
+            and float(np.random.default_rng([self.seed, leg + 1, _STUCK]).random()) < stuck
+        ):
             wrong[:] = 0.0
         wrong *= 1 - GAIN * self.faults.get("camera_gain", 0.0)
         # Steps over the ground turn with the heading, half of whose change comes before them.

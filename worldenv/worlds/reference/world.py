@@ -19,6 +19,7 @@ from worldenv.world import (
     Unsupported,
     WorldSpec,
 )
+from worldenv.worlds.reference import REVISION
 from worldenv.worlds.reference.compile import cores, default_threads, release_memory
 from worldenv.worlds.reference.content_faults import CONTENT, Content, Look, begin
 from worldenv.worlds.reference.event_faults import Clock, broken, start_clock
@@ -184,7 +185,7 @@ class ReferenceWorld:
             pose_exactness="exact",
             truth=self._truth,
             context_policies=POLICIES,
-            backend="worldenv",
+            backend=f"worldenv {REVISION}",
             deterministic=True,
             licence="Apache-2.0",
             citation="worldenv Reference-v0: a rendered 3D world with ground truth",
