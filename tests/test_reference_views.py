@@ -46,7 +46,7 @@ def column(top, right=0.0, ahead=1.2):
         (column(3.0), True),
         (column(0.8), False),
         (column(3.0, ahead=2.2), False),
-        (column(3.0, right=1.3, ahead=1.0), False),
+        (column(3.0, right=1.6, ahead=0.9), False),
     ],
 )
 def test_a_thing_is_in_the_way_by_its_faces(thing, blocks):

@@ -18,12 +18,12 @@ CLEARANCE = 0.3
 """Least distance in metres, on the floor plan, between a camera path and anything standing."""
 FLAT = 0.1
 """What is lower than this (rugs) is no obstacle, in metres."""
-NEAREST, BEFORE = 0.1, 1.6
+NEAREST, BEFORE = 0.1, 1.7
 """From how many metres ahead to what distance from the eye a thing stands before a camera."""
 BELOW = 0.5
 """What lies deeper than this below the eye is looked over, in metres."""
-CROWDING = 0.05
-"""Share of the frame from which something before the camera is in the way."""
+CROWDING = 0.02
+"""Share of the frame above which something before the camera is in the way."""
 HALF = float(np.tan(np.radians(75.0) / 2))
 """How far a square frame reaches from its middle, in metres a metre ahead."""
 _SIGHTS = np.arange(-15, 16, 2) / 16 * HALF
