@@ -2,7 +2,7 @@
 
     python assets/pick_calibration.py
 
-writes ``worldenv/worlds/reference/data/calibration.json``: of the first static cases of
+writes ``worldenv/worlds/reference/data/calibration.json``: of the static cases of
 ``worldmembench`` those that serve, in the order of the suite, each with those of its targets that
 stand whole in the first view and are then out of view for ``AWAY`` frames or more, twice. Only
 geometry is looked at; that nothing stands in front was checked when the cases were drawn.
@@ -19,8 +19,6 @@ from worldenv.calibration_plan import FOV, LEG
 from worldenv.case import load_suite
 from worldenv.worlds.reference.families import find_view, read_start
 
-FIRST = 200
-"""How many static cases of the suite are looked at: all."""
 ANGLE = 60.0
 AWAY = 17
 LEAST = 0.01
@@ -50,8 +48,8 @@ def qualifies(box):
 def main():
     """Write the file."""
     rows = []
-    static = [c for c in load_suite("worldmembench").cases.values() if c.event is None]
-    for case in static[:FIRST]:
+    static = (c for c in load_suite("worldmembench").cases.values() if c.event is None)
+    for case in static:
         name, view_name = read_start(case.scene, "interior", 0)
         scene = built(name.family, name.seed)
         view = find_view(scene, view_name)

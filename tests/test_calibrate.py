@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -398,6 +398,33 @@ def test_a_killed_calibration_goes_on_and_gives_the_same(tmp_path):
     assert fresh.calibration.responses == resumed.calibration.responses
     stored = Calibration.load(tmp_path / "killed" / "calibration.json")
     assert stored.responses == resumed.calibration.responses
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"values": None},
+        {"values": {"a": "1"}},
+        {"values": {"a": float("nan")}},
+        {"values": {"a": 10**400}},
+        {"key": [1]},
+        {"seed": 1.5},
+        {"seconds": "x"},
+        {"statuses": {"a": 1}},
+        {"backbones": []},
+        {"curves": {"a": 1.0}},
+        {"curves": {"a": [None]}},
+        {"flow": True},
+        {"error": None},
+    ],
+)
+def test_a_line_of_the_wrong_form_is_left_out(tmp_path, wrong):
+    good = finding(
+        values={"a": 1.0, "b": 2}, statuses={"c": "n/a"}, backbones={"a": "x"}, curves={"a": [1.0]}
+    )
+    rows = [asdict(good), {**asdict(good), "key": "other", **wrong}, [], 1, None, {"key": "few"}]
+    (tmp_path / "rollouts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert read_findings(tmp_path) == {good.key: good}
 
 
 def calibrate_plain(folder):

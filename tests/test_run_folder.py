@@ -29,7 +29,8 @@ def tries(run, shard=None):
 def test_a_whole_run_holds_its_folder_alone(tmp_path):
     with hold(tmp_path):
         assert "Another run is writing" in tries(tmp_path)
-        assert "Another run is writing" in tries(tmp_path, (1, 2))
+        assert "--shard" not in tries(tmp_path), "not every command has shards"
+        assert "--shard i/n" in tries(tmp_path, (1, 2))
     assert "held" in tries(tmp_path)
 
 
@@ -51,6 +52,14 @@ def test_settings_must_agree(tmp_path):
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(StoreError, match="Cannot read"):
         read_run(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '"run"', "1", "\\xff"])
+def test_what_is_no_run_is_refused(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    for ask in (lambda: read_run(tmp_path), lambda: claim(tmp_path, {"world": "a"})):
+        with pytest.raises(StoreError, match=r"Cannot read .*run\.json"):
+            ask()
 
 
 def test_only_what_is_unfinished_is_swept(tmp_path):

@@ -146,9 +146,9 @@ class Estimate:
     basis: str
 
 
-# Measured on the reference machine of the README: processor seconds a frame of any size, and more
-# of 256 x 256 pixels, for making, recording and scoring; and bytes kept a byte of raw RGB (FFV1,
-# truth of scored frames).
+# Measured on the reference machine of the README, for making, recording and scoring: processor
+# seconds a frame, and seconds more for each 256 x 256 pixels of it; and bytes kept a byte of raw
+# RGB (FFV1, truth of scored frames).
 _SECONDS_A_FRAME, _SECONDS_OF_PIXELS = 0.008, 0.037
 _KEPT_BYTES = 0.45
 
@@ -173,8 +173,8 @@ def estimate(
             pixels += n * spec.size[0] * spec.size[1]
     seconds = None
     if settings.is_reference:
-        every = _SECONDS_A_FRAME * sum(frames.values()) + _SECONDS_OF_PIXELS * pixels / 256**2
-        seconds = every / workers
+        total = _SECONDS_A_FRAME * sum(frames.values()) + _SECONDS_OF_PIXELS * pixels / 256**2
+        seconds = total / workers
     basis = f"{workers} cores that are idle" if seconds else "the world's speed is not known"
     if seconds and settings.profile.partition("+")[0] != "classic":
         # What networks take depends on the machine; classic's share is in the seconds.

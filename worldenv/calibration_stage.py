@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -208,9 +210,29 @@ def read_findings(folder: Path) -> dict[str, Finding]:
             finding = Finding(**json.loads(line))
         except (ValueError, TypeError):
             continue
-        if not finding.error:
+        if _well_formed(finding) and not finding.error:
             found[finding.key] = finding
     return found
+
+
+def _well_formed(finding: Finding) -> bool:
+    """Return whether every field has its type and every number is finite."""
+    values, statuses, backbones = finding.values, finding.statuses, finding.backbones
+    curves = finding.curves
+    if not all(isinstance(table, dict) for table in (values, statuses, backbones, curves)):
+        return False
+    if not all(isinstance(curve, list) for curve in curves.values()):
+        return False
+    texts = [finding.key, finding.kind, finding.case, finding.fault, finding.error]
+    texts += [*statuses.values(), *backbones.values()]
+    flow = 0.0 if finding.flow is None else finding.flow
+    numbers = [finding.dose, flow, finding.seconds, *values.values(), *chain(*curves.values())]
+    return (
+        type(finding.seed) is int
+        and all(isinstance(text, str) for text in texts)
+        # Of any size: an int too large for a float is none either.
+        and all(type(n) in (int, float) and abs(n) <= sys.float_info.max for n in numbers)
+    )
 
 
 def _findings(walks: Sequence[Walk], stage: Stage, workers: int) -> Iterator[Finding]:

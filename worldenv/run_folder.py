@@ -10,10 +10,13 @@ import shutil
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from worldenv import store
 from worldenv.store import StoreError
+
+PARTS = " (parts of one run in parallel: --shard i/n with one n, or --workers n)"
+"""What a shard is told that cannot have its folder; only ``bench`` has shards."""
 
 
 def new_folder() -> Path:
@@ -37,21 +40,22 @@ def hold(run: Path, shard: tuple[int, int] | None = None) -> Iterator[None]:
         StoreError: another process holds it.
     """
     with contextlib.ExitStack() as held:
-        held.enter_context(_lock(run, ".run.lock", shared=shard is not None))
+        parts = "" if shard is None else PARTS
+        held.enter_context(_lock(run, ".run.lock", parts, shared=shard is not None))
         if shard is not None:
             i, n = shard
             for path in run.glob(".shard-*-of-*.lock"):
                 match = re.fullmatch(r"\.shard-\d+-of-(\d+)\.lock", path.name)
                 if match and int(match.group(1)) != n:
                     # Held for a moment only: it must not be at work.
-                    with _lock(run, path.name):
+                    with _lock(run, path.name, parts):
                         pass
-            held.enter_context(_lock(run, f".shard-{i}-of-{n}.lock"))
+            held.enter_context(_lock(run, f".shard-{i}-of-{n}.lock", parts))
         yield
 
 
 @contextlib.contextmanager
-def _lock(run: Path, name: str, *, shared: bool = False) -> Iterator[None]:
+def _lock(run: Path, name: str, hint: str, *, shared: bool = False) -> Iterator[None]:
     path = run / name
     with store.explain_os_errors(path):
         run.mkdir(parents=True, exist_ok=True)
@@ -62,7 +66,7 @@ def _lock(run: Path, name: str, *, shared: bool = False) -> Iterator[None]:
         except BlockingIOError:
             raise StoreError(
                 f"Another run is writing to {run}; wait for it, or choose another folder with "
-                "--out (parts of one run in parallel: --shard i/n with one n, or --workers n)."
+                f"--out{hint}."
             ) from None
         yield
 
@@ -106,9 +110,12 @@ def read_run(run: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        return cast("dict[str, Any]", json.loads(path.read_text(encoding="utf-8")))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError(f"a {type(found).__name__} instead of an object")
     except (OSError, ValueError) as error:
         raise StoreError(f"Cannot read {path} ({error}); choose another folder.") from error
+    return found
 
 
 def sweep(run: Path) -> None:

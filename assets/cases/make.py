@@ -61,7 +61,8 @@ PINNED = {
     "mbench/human/001": ("interior", 2, "person-3"),
     "mbench/object/006": ("interior", 2, "bookshelf-1"),
 }
-"""Cases of the quick run, which pictures and figures in the documents come from."""
+"""Case -> scene, seed and view that it keeps when cases are drawn anew: those of the quick run of
+WorldMemBench and MBench, which pictures and figures in the documents come from."""
 QUICK = (
     "worldmembench/human/001@worldmembench:lrlr",
     "worldmembench/object/001@worldmembench:lrlr",

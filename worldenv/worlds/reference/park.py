@@ -18,6 +18,7 @@ from worldenv.worlds.reference import (
 from worldenv.worlds.reference.furniture import Piece, Size, redrawn
 from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
+from worldenv.worlds.reference.park_joins import Joins
 from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill
 from worldenv.worlds.reference.park_setting import (
     make_house,
@@ -109,8 +110,9 @@ def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
     lay(make_meadow(plan.seed(), season), "meadow", "meadow")
     ways = plan.ways = draw_ways(plan.rng, kind, plan.mirror)
     surface = GROUNDS[int(plan.rng.choice(4, p=_surfaces(kind)))]
-    lay(make_path(plan.seed(), ways, surface), "path", "path")
-    lay(make_kerb(plan.seed(), ways), "kerb", "kerb")
+    joins = Joins(ways)
+    lay(make_path(plan.seed(), ways, joins, surface), "path", "path")
+    lay(make_kerb(plan.seed(), ways, joins), "kerb", "kerb")
     for side in range(4):
         lay(make_woods(plan.seed(), season, side), "woods", f"woods-{side + 1}")
     count = {"formal": 3, "meadow": 1, "playground": 2, "avenue": 4}[kind]

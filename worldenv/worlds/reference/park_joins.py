@@ -13,9 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
+Grid = NDArray[np.float64]
+"""A value at each point of the grid of an axis with itself."""
 
 ROUND = 0.35
-"""Radius of the corners in metres, no more than what things keep from paths (``Plan``)."""
+"""Radius of the corners in metres. ``Plan`` keeps the middles of things as far from paths (nearer
+to round places); of what is paved between them it knows nothing."""
 REACH = 24.0
 """How far from the origin paths are joined, in metres; they end there, under the woods."""
 COARSE, FINE = 0.8, 0.1
@@ -109,7 +112,7 @@ class Joins:
         shared, index = np.unique(np.array(points), axis=0, return_inverse=True)
         return shared, index.reshape(-1)[np.array(faces)]
 
-    def _cut(self, cell: list[tuple[int, int]], paved: Points) -> list[tuple[float, float]]:
+    def _cut(self, cell: list[tuple[int, int]], paved: Grid) -> list[tuple[float, float]]:
         """Return the corners of what is paved of a cell."""
         axis, ring = self._axis, []
         for a, b in zip(cell, [*cell[1:], cell[0]], strict=True):

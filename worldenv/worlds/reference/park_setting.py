@@ -103,15 +103,15 @@ def _disc(
 
 
 def _joins(
-    b: Builder, ways: Ways, wider: float, y: float, material: Material, repeat: float
+    b: Builder, joins: Joins, wider: float, y: float, material: Material, repeat: float
 ) -> None:
-    flat, faces = Joins(ways).triangles(wider)
+    flat, faces = joins.triangles(wider)
     if len(faces):
         points = np.stack([flat[:, 0], np.full(len(flat), y), flat[:, 1]], 1)
         b.add(points, flat / repeat, faces, material)
 
 
-def make_path(seed: int, ways: Ways, kind: str) -> Piece:
+def make_path(seed: int, ways: Ways, joins: Joins, kind: str) -> Piece:
     """Return the paths, of ``gravel``, ``slabs``, ``clinker`` or ``cobbles``."""
     kit = ParkKit((seed, zlib.crc32(b"path")), SEASONS["summer"])
     material, repeat = {
@@ -144,11 +144,11 @@ def make_path(seed: int, ways: Ways, kind: str) -> Piece:
         _ribbon(b, line, width, PATH, material, repeat)
     for x, z, radius in ways.discs:
         _disc(b, x, z, radius, PATH + 0.0004, material, repeat)
-    _joins(b, ways, 0.0, PATH - 0.0001, material, repeat)
+    _joins(b, joins, 0.0, PATH - 0.0001, material, repeat)
     return Piece(b.mesh()._replace(texel=0.11, shades=False), None, f"path/{seed}", kit.textures)
 
 
-def make_kerb(seed: int, ways: Ways) -> Piece:
+def make_kerb(seed: int, ways: Ways, joins: Joins) -> Piece:
     """Return the edging of the paths: a wider band that shows beside them."""
     kit = ParkKit((seed, zlib.crc32(b"kerb")), SEASONS["summer"])
     material = kit.pick(["stone", "earth"])
@@ -163,7 +163,7 @@ def make_kerb(seed: int, ways: Ways) -> Piece:
         _ribbon(b, line, width + wide, KERB, edge, 0.9)
     for x, z, radius in ways.discs:
         _disc(b, x, z, radius + wide / 2, KERB + 0.0003, edge, 0.9)
-    _joins(b, ways, wide / 2, KERB - 0.0001, edge, 0.9)
+    _joins(b, joins, wide / 2, KERB - 0.0001, edge, 0.9)
     return Piece(b.mesh()._replace(smooth=True, shades=False), None, f"kerb/{seed}", kit.textures)
 
 

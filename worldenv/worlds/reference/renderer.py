@@ -36,8 +36,9 @@ not seen when a thing that comes closer changes its mesh."""
 UNLIT = 0.05
 """How much of its glow a lamp shade keeps when its lamp is dark: it is seen by other light."""
 THROUGH = 0.6
-"""Share of the ambient light that leaves have even where their receivers are buried in a crown:
-light comes from leaf to leaf, and the rays of a receiver follow one bounce."""
+"""Share of the ambient light that leaves are lent, for receivers that are buried in a crown: light
+comes from leaf to leaf, and the rays of a receiver follow one bounce. It is added in quadrature to
+what they receive: a leaf in the dark gets just this, one that is well lit hardly any more."""
 BRIGHTNESS = 0.62
 """Display-linear value of a white surface in the reference light, before the tone curve."""
 
@@ -464,7 +465,10 @@ def _row_of(level: _Level) -> tuple[int, int, int, int, int, int]:
 
 
 def _through(lit: Lit) -> NDArray[np.float32]:
-    """Return the least light of leaves (3,): of the scene alone, so no change alters it."""
+    """Return the light that leaves are lent (3,), with the gain on light from around.
+
+    It is of the whole scene, so what stands in it or moves alters it nowhere.
+    """
     gain = np.float32(1.0) if lit.gain is None else lit.gain[1]
     return np.asarray(lit.lamps.ambient * gain * np.float32(THROUGH), np.float32)
 

@@ -18,10 +18,16 @@ CLEARANCE = 0.3
 """Least distance in metres, on the floor plan, between a camera path and anything standing."""
 FLAT = 0.1
 """What is lower than this (rugs) is no obstacle, in metres."""
-BEFORE = 1.6
-"""How near to the camera a thing stands before it, in metres."""
-CROWDING = 0.05
-"""Share of the frame from which something before the camera is in the way."""
+NEAREST, BEFORE = 0.1, 1.7
+"""From how many metres ahead to what distance from the eye a thing stands before a camera."""
+BELOW = 0.5
+"""What lies deeper than this below the eye is looked over, in metres."""
+CROWDING = 0.02
+"""Share of the frame above which something before the camera is in the way."""
+HALF = float(np.tan(np.radians(75.0) / 2))
+"""How far a square frame reaches from its middle, in metres a metre ahead."""
+_SIGHTS = np.arange(-15, 16, 2) / 16 * HALF
+"""Where it is looked through, across and down, in metres a metre ahead."""
 
 
 def camera_at(x: float, z: float, heading: float, height: float = EYE) -> Array:
@@ -122,16 +128,53 @@ def in_the_way(thing: Instance, pose: Array) -> bool:
 
     What lies low there, like the rim of a fountain, does not count.
     """
-    box = box_of(thing)
+    return _blocks(thing, box_of(thing), pose)
+
+
+def _blocks(thing: Instance, box: Array, pose: Array) -> bool:
     if np.linalg.norm(np.clip(pose[:3, 3], box[0], box[1]) - pose[:3, 3]) > BEFORE:
         return False
-    points = thing.mesh.vertices.astype(np.float64) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
-    local = (points - pose[:3, 3]) @ pose[:3, :3]
-    near = (local[:, 2] > 0.1) & (local[:, 1] < 0.5) & (np.linalg.norm(local, axis=1) < 2.0)
-    if not near.any():
+    side, down, ahead = ((corners(box) - pose[:3, 3]) @ pose[:3, :3]).T
+    edge = HALF * ahead
+    beyond = [ahead < NEAREST, down > BELOW]
+    beyond += [sign * off > edge for off in (side, down) for sign in (-1, 1)]
+    if any(border.all() for border in beyond):
         return False
-    image = project(points[near], pose)[:, :2]
-    return share_of_frame(np.stack([image.min(axis=0), image.max(axis=0)])) > CROWDING
+    points = thing.mesh.vertices.astype(np.float64) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
+    return _share_before((points - pose[:3, 3]) @ pose[:3, :3], thing.mesh.faces) > CROWDING
+
+
+def _share_before(points: Array, faces: NDArray[np.int32]) -> float:
+    """Return the share (0 to 1) of a square frame that a mesh fills right before the camera.
+
+    Args:
+        points: Vertices (n, 3) as the camera has them: right, down, forward.
+        faces: Triangles (m, 3).
+    """
+    triangles = points[faces]
+    low, high = triangles.min(axis=1), triangles.max(axis=1)
+    near = (high[:, 2] > NEAREST) & (low[:, 1] < BELOW)
+    near &= np.linalg.norm(np.clip(0.0, low, high), axis=1) < BEFORE
+    if not near.any():
+        return 0.0
+    triangles, met = triangles[near], 0
+    for down in _SIGHTS:
+        # Only what crosses the level plane of a row of rays can meet one of them.
+        off = triangles[..., 1] - down * triangles[..., 2]
+        crossing = (off.min(axis=1) <= 0) & (off.max(axis=1) >= 0)
+        if not crossing.any():
+            continue
+        a, b, c = np.moveaxis(triangles[crossing], 1, 0)
+        rays = np.stack([_SIGHTS, np.full_like(_SIGHTS, down), np.ones_like(_SIGHTS)], axis=1)
+        # A ray from the eye meets a triangle where it passes all its sides on the same side.
+        sides = np.stack([rays @ np.cross(p, q).T for p, q in ((a, b), (b, c), (c, a))])
+        total = sides.sum(axis=0)
+        hit = ((sides >= 0).all(axis=0) | (sides <= 0).all(axis=0)) & (total != 0)
+        depth = (a * np.cross(b, c)).sum(axis=1) / np.where(hit, total, 1.0)
+        hit &= (depth > NEAREST) & (depth * down < BELOW)
+        hit &= depth * np.linalg.norm(rays, axis=1)[:, None] < BEFORE
+        met += int(hit.any(axis=1).sum())
+    return met / len(_SIGHTS) ** 2
 
 
 def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]:
@@ -139,8 +182,8 @@ def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]
 
     The first view of a scene is the one that a rollout starts from unless it asks for another.
     """
-    listed, known = list(views), list(things)
-    clear = [v for v in listed if not any(in_the_way(t, v.pose) for t in known)]
+    listed, known = list(views), [(thing, box_of(thing)) for thing in things]
+    clear = [v for v in listed if not any(_blocks(t, box, v.pose) for t, box in known)]
     if not clear:
         return listed
     first = max(clear, key=lambda v: len(v.scripts))
