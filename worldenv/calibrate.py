@@ -28,8 +28,10 @@ RESULT = "calibration.json"
 Progress = Callable[[str, int], None]
 """Called with a rollout's name and 1 as it ends."""
 
-_SECONDS = {"classic": 3.5, "light": 15.0}
+_SECONDS = {"classic": 3.4, "light": 15.0}
 """Processor seconds a rollout at 128 x 128, measured on the reference machine of the README."""
+_BUILDING = 8.0
+"""Processor seconds a case takes once, to build and light its scene."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,10 @@ def estimate(
     left = [w for w in walks if key_of(w, design.size, profile, versions) not in held]
     each = _SECONDS.get(profile.partition("+")[0])
     at_once = min(workers, os.cpu_count() or 1)
-    seconds = None if each is None else len(left) * each * _growth(design.size) / at_once
+    seconds = None
+    if each is not None:
+        cases = len({walk.case.id for walk in left})
+        seconds = (_BUILDING * cases + len(left) * each * _growth(design.size)) / at_once
     return Estimate(len(walks), len(walks) - len(left), seconds, workers)
 
 
