@@ -125,7 +125,7 @@ def _print_estimate(estimate: Estimate) -> None:
     held = f", {estimate.held} of them held already" if estimate.held else ""
     console.print(
         f"{estimate.rollouts} rollouts{held}, {lasting(estimate.seconds)} with "
-        f"{estimate.workers} processes on cores that are idle",
+        f"{estimate.workers} process{'es' if estimate.workers > 1 else ''} on cores that are idle",
         highlight=False,
     )
 
