@@ -69,6 +69,11 @@ def make_meadow(seed: int, season: str) -> Piece:
     return Piece(b.mesh()._replace(smooth=True, shades=False), None, f"meadow/{seed}", kit.textures)
 
 
+def _level(flat: Points, y: float) -> Points:
+    """Return places (n, 2) on the ground as points (n, 3) at a height."""
+    return np.stack([flat[:, 0], np.full(len(flat), y), flat[:, 1]], axis=1)
+
+
 def _ribbon(
     b: Builder, line: Points, width: float, y: float, material: Material, repeat: float
 ) -> None:
@@ -84,7 +89,7 @@ def _ribbon(
     faces = np.concatenate(
         [np.stack([i, i + n + 1, i + n], 1)[:, ::-1], np.stack([i, i + 1, i + n + 1], 1)[:, ::-1]]
     )
-    points = np.stack([flat[:, 0], np.full(2 * n, y), flat[:, 1]], 1)
+    points = _level(flat, y)
     up = np.cross(
         points[faces[0, 1]] - points[faces[0, 0]], points[faces[0, 2]] - points[faces[0, 0]]
     )
@@ -98,8 +103,7 @@ def _disc(
     flat = np.concatenate([[[x, z]], np.stack([x + radius * np.sin(a), z + radius * np.cos(a)], 1)])
     i = np.arange(40)
     faces = np.stack([np.zeros(40, int), 1 + i, 1 + (i + 1) % 40], 1)
-    points = np.stack([flat[:, 0], np.full(41, y), flat[:, 1]], 1)
-    b.add(points, flat / repeat, faces, material)
+    b.add(_level(flat, y), flat / repeat, faces, material)
 
 
 def _joins(
@@ -107,8 +111,7 @@ def _joins(
 ) -> None:
     flat, faces = joins.triangles(wider)
     if len(faces):
-        points = np.stack([flat[:, 0], np.full(len(flat), y), flat[:, 1]], 1)
-        b.add(points, flat / repeat, faces, material)
+        b.add(_level(flat, y), flat / repeat, faces, material)
 
 
 def make_path(seed: int, ways: Ways, joins: Joins, kind: str) -> Piece:

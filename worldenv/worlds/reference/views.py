@@ -128,10 +128,7 @@ def in_the_way(thing: Instance, pose: Array) -> bool:
 
     What lies low there, like the rim of a fountain, does not count.
     """
-    return _blocks(thing, box_of(thing), pose)
-
-
-def _blocks(thing: Instance, box: Array, pose: Array) -> bool:
+    box = box_of(thing)
     if np.linalg.norm(np.clip(pose[:3, 3], box[0], box[1]) - pose[:3, 3]) > BEFORE:
         return False
     side, down, ahead = ((corners(box) - pose[:3, 3]) @ pose[:3, :3]).T
@@ -182,12 +179,11 @@ def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]
 
     The first view of a scene is the one that a rollout starts from unless it asks for another.
     """
-    listed, known = list(views), [(thing, box_of(thing)) for thing in things]
-    clear = [v for v in listed if not any(_blocks(t, box, v.pose) for t, box in known)]
-    if not clear:
-        return listed
-    first = max(clear, key=lambda v: len(v.scripts))
-    return [first, *(v for v in listed if v is not first)]
+    listed, known = list(views), list(things)
+    for view in sorted(listed, key=lambda v: -len(v.scripts)):
+        if not any(in_the_way(thing, view.pose) for thing in known):
+            return [view, *(v for v in listed if v is not view)]
+    return listed
 
 
 def plan_boxes(instances: Iterable[Instance]) -> Array:
