@@ -144,13 +144,13 @@ def judge(
         "further at the end than when left": bool(
             known and ends_in_view and final > min(at_left + least, 1 - least)
         ),
-        "never went back": steady,
+        "the thing stayed the same": len({g.variant for g in every}) == 1
+        and None not in {g.variant for g in every},
         # Back at the start is what has lost more than half of the way it had come.
         "not reset on return": bool(known and at_back >= reached / 2 - slack),
         "reached its final state": bool(known and ends_in_view and final >= 1 - least),
         "the thing is there at the end": ends_in_view and after[-1].variant is not None,
-        "the thing stayed the same": len({g.variant for g in every}) == 1
-        and None not in {g.variant for g in every},
+        "never went back": steady,
         "one event, never out of range": known
         and len({g.name for g in every}) == 1
         and bool(((progress >= 0) & (progress <= 1 + slack)).all()),

@@ -41,8 +41,8 @@ BENCHMARKS: dict[str, dict[str, Any]] = {
 }
 RECORD = "rollouts.jsonl"
 """File of a calibration's folder: one finding a line, appended as rollouts end."""
-VALUES = 2
-"""Counts up when ``dose_values`` changes what it takes of a rollout."""
+VALUES = 3
+"""Counts up when what is taken of a rollout, or an aspect's meaning, changes."""
 FLOW_STRIDE = 4
 """Flow is measured between a frame and the next, at every so manieth frame."""
 
