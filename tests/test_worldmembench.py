@@ -377,10 +377,10 @@ def test_dynamic_memory_from_the_shown_state():
     left = course(int(path.frames_of("V")[-1]))
     stopped = values(lambda frame: min(course(frame), left))
     assert stopped[0] == 1 and stopped[1] == 0 and stopped[3] == 0.5
-    # It is reset on return.
+    # It is reset on return: the same thing, but back at its start.
     back = int(path.frames_of("R1")[0])
     reset = values(lambda frame: course(frame) if frame < back else 0.0)
-    assert reset[1] == 0 and reset[2] == 0
+    assert reset[1] == 0 and reset[2] == 0.5 and reset[4] == 0.5
 
 
 def test_dynamic_memory_needs_the_state():
