@@ -153,8 +153,8 @@ The change starts in view, goes on while the camera looks away, and is seen agai
 eight questions with yes-or-no answers that tell from the frames whether a video model kept this \
 change going correctly: exactly two each on progress (it moved on while unseen), persistence (it did \
 not reset, the thing stayed the same), final_state (how it ends), causal (it obeys cause and physics). \
-Each asks one thing that can be seen, names the thing, and cannot be answered without the video. At \
-least two of the eight must have the answer no when all goes well.
+Each asks one thing that can be seen, names the thing, and cannot be answered without the video. When \
+all goes well at least two of the eight must have the answer yes and at least two the answer no.
 
 Reply with this JSON and nothing else: {{"questions": [{{"aspect": \
 "progress|persistence|final_state|causal", "question": "...", "answer": "yes|no"}}, ...]}}"""
