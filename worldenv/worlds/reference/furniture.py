@@ -14,9 +14,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from worldenv.worlds.reference import pictures
 from worldenv.worlds.reference.scene import Instance, Material, Mesh, Scene
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import Kit
+
+assert pictures  # Importing it registers its painters, which makers in and out of doors name.
 
 Size = tuple[float, float, float]
 Maker = Callable[[Kit, Builder, Size], Mesh]

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from worldenv.worlds.reference import outdoor_textures
 from worldenv.worlds.reference.furniture import HEAVY, Maker, Piece, Size
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder
 from worldenv.worlds.reference.textures import Kit
+
+assert outdoor_textures  # Importing it registers its painters.
 
 PARK_MAKERS: dict[str, Maker] = {}
 """Category -> maker, as ``furniture.MAKERS`` for rooms."""

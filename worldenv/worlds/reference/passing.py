@@ -10,13 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.world import UnknownName, Unsupported
-from worldenv.worlds.reference import pictures
 from worldenv.worlds.reference.furniture import CLOTHS, PAINTS, Piece, wood
 from worldenv.worlds.reference.scene import Instance, Scene, SceneEvent
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import Kit
-
-assert pictures  # Importing it registers its painters.
 
 __all__ = ["PASSERS", "Passing", "read_passing", "with_passing"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldenv.worlds.reference import sign_textures, street_textures
 from worldenv.worlds.reference.furniture import Size
 from worldenv.worlds.reference.outdoor_things import (
     BRIGHTS,
@@ -15,6 +16,8 @@ from worldenv.worlds.reference.outdoor_things import (
 from worldenv.worlds.reference.scene import Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.textures import Kit
+
+assert sign_textures and street_textures  # Importing them registers their painters.
 
 
 @thing("bollard", makers=STREET_MAKERS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from worldenv.worlds.reference import street_textures
+from worldenv.worlds.reference import outdoor_textures, street_textures
 from worldenv.worlds.reference.scene import Material
 from worldenv.worlds.reference.textures import Kit
 
-assert street_textures  # Importing it registers its painters.
+assert outdoor_textures and street_textures  # Importing them registers their painters.
 
 PLASTERS = [
     "#e4d8bc",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from worldenv.worlds.reference import street_textures
 from worldenv.worlds.reference.furniture import PALE, Size
 from worldenv.worlds.reference.outdoor_plants import tree
 from worldenv.worlds.reference.outdoor_things import (
@@ -18,6 +19,8 @@ from worldenv.worlds.reference.scene import Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
 from worldenv.worlds.reference.street_signs import draw_pictogram
 from worldenv.worlds.reference.textures import Kit
+
+assert street_textures  # Importing it registers its painters.
 
 DOORS = ["#3f5a44", "#7a2f35", "#2f4f7a", "#5a3a28", "#23282d", "#c8a03a", "#2f7a7a", "#e4ddcc"]
 
