@@ -76,7 +76,7 @@ def check_views(scene):
     assert set(WALKS) <= promised
     for view in scene.views:
         for script, walk in WALKS.items():
-            free = free_way(walked(scene, view.pose, walk), obstacles, room)
+            free = free_way(walked(view.pose, walk), obstacles, room)
             assert (script in view.scripts) == free
         for name in view.targets:
             rectangle = frame_box(scene.instance(name), view.pose)

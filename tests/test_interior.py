@@ -77,7 +77,7 @@ def test_views_have_the_room_they_promise(scenes):
                 assert promised[script] >= 1, script
             for view in scene.views:
                 if script in view.scripts:
-                    assert free_way(walked(scene, view.pose, walk), obstacles, room)
+                    assert free_way(walked(view.pose, walk), obstacles, room)
         for view in scene.views:
             assert free_way(view.pose[None, [0, 2], 3], obstacles, room), view.name
             for name in view.targets:

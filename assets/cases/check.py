@@ -69,7 +69,7 @@ def faults(
             yield f"{case.id}: {case.event.name} is not well seen"
         for script in scripts:
             path = load_script(script).path(None, case)
-            if not free_way(walked(scene, view.pose, path.poses[::4]), obstacles, room):
+            if not free_way(walked(view.pose, path.poses[::4]), obstacles, room):
                 yield f"{case.id}@{script}: something stands in the way"
             if any(part in script for part in STAYS):
                 continue

@@ -199,7 +199,7 @@ def survey(task: tuple[str, int]) -> list[Look]:
                 seen,
                 dict(_leaving(scene, drawing, view, seen, obstacles, room)),
                 count,
-                drifts=free_way(walked(scene, view.pose, _drift()), obstacles, room),
+                drifts=free_way(walked(view.pose, _drift()), obstacles, room),
             )
         )
     return looks
@@ -240,7 +240,7 @@ def _leaving(
     """Yield each motion with the shortest way that takes targets out of view, where it is free."""
     for motion, key in (("strafe", "right"), ("dolly", "forward")):
         for distance in DISTANCES:
-            if not free_way(walked(scene, view.pose, straight(motion, distance)), obstacles, room):
+            if not free_way(walked(view.pose, straight(motion, distance)), obstacles, room):
                 break
             end = moved(view.pose, **{key: distance})
             names = tuple(s.name for s in seen if gone(drawing.points[s.name], end))

@@ -90,9 +90,7 @@ def desk(kit: Kit, b: Builder, size: Size) -> Mesh:
         x = side * (w / 2 - 0.02)
         if side in sides:
             low, high = sorted((x, x - side * box))
-            _drawers(
-                kit, b, (low, 0.06, -d / 2 + 0.03), (high, h - 0.035, d / 2 - 0.03), body, knob, 3
-            )
+            _drawers(b, (low, 0.06, -d / 2 + 0.03), (high, h - 0.035, d / 2 - 0.03), body, knob, 3)
         else:
             low, high = sorted((x, x - side * 0.05))
             b.box((low, 0, -d / 2 + 0.04), (high, h - 0.035, d / 2 - 0.04), body)
@@ -111,7 +109,6 @@ def desk(kit: Kit, b: Builder, size: Size) -> Mesh:
 
 
 def _drawers(
-    kit: Kit,
     b: Builder,
     low: tuple[float, float, float],
     high: tuple[float, float, float],
@@ -132,7 +129,6 @@ def _drawers(
                 (x + width - 0.008, y + height - 0.008, high[2]),
                 body,
                 bevel=0.006,
-                skip="",
             )
             b.box(
                 (x + width / 2 - 0.05, y + height * 0.62, high[2]),
@@ -150,7 +146,6 @@ def cabinet(kit: Kit, b: Builder, size: Size) -> Mesh:
     columns = max(1, round(w / 0.55))
     if style == "drawers":
         _drawers(
-            kit,
             b,
             (-w / 2, 0.08, -d / 2),
             (w / 2, h - 0.025, d / 2 - 0.03),

@@ -156,7 +156,6 @@ def legs(
     material: Material,
     *,
     top: float,
-    low: float = 0.0,
     turned: bool = False,
     inset: float = 0.02,
 ) -> None:
@@ -166,11 +165,11 @@ def legs(
         for z in (-d, d):
             if turned:
                 b.cylinder(
-                    thick * 0.3, low, top, material, top=thick * 0.55, sides=8, pose=placed(x, 0, z)
+                    thick * 0.3, 0.0, top, material, top=thick * 0.55, sides=8, pose=placed(x, 0, z)
                 )
             else:
                 b.box(
-                    (x - thick / 2, low, z - thick / 2),
+                    (x - thick / 2, 0.0, z - thick / 2),
                     (x + thick / 2, top, z + thick / 2),
                     material,
                 )

@@ -128,7 +128,6 @@ class Layout:
         *,
         y: float = 0.0,
         keep: bool = True,
-        moves: bool = False,
         seed: int | None = None,
     ) -> Instance | None:
         """Place a piece, or nothing where it would touch something or a kept-free rectangle."""
@@ -140,7 +139,7 @@ class Layout:
         trial = Instance(0, "", category, "", piece.mesh, pose)
         if not self._free(box_of(trial), keep):
             return None
-        return self.add(piece, category, pose, size, moves=moves)
+        return self.add(piece, category, pose, size)
 
     def _free(self, box: NDArray[np.float64], keep: bool) -> bool:
         width, height, depth = self.room
@@ -234,18 +233,11 @@ class Layout:
         return side * (width / 2 - out), along, turn
 
     def by(
-        self,
-        wall: str,
-        category: str,
-        size: Size,
-        along: float,
-        *,
-        out: float = 0.03,
-        keep: bool = True,
+        self, wall: str, category: str, size: Size, along: float, *, out: float = 0.03
     ) -> Instance | None:
         """Stand a piece against a wall."""
         x, z, turn = self.wall_place(wall, along, out + size[2] / 2)
-        return self.put(category, size, x, z, turn, keep=keep)
+        return self.put(category, size, x, z, turn)
 
     def hang(self, wall: str, category: str, size: Size, along: float, y: float) -> Instance | None:
         """Hang a piece on a wall, its lower edge at height ``y``."""

@@ -34,7 +34,6 @@ __all__ = [
     "probe",
     "refresh",
     "relight",
-    "texture_means",
 ]
 
 NEARBY = 0.3
@@ -94,14 +93,13 @@ class Lit:
         return np.asarray(light, dtype=np.float32)
 
 
-def texture_means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
-    """Add the linear mean colours of an instance's textures to ``known``."""
-    for mesh in (instance.mesh, instance.coarse):
-        for material in () if mesh is None else mesh.materials:
-            if material.texture not in known:
-                image = scene.textures[material.texture]
-                stride = max(image.shape[0] // 64, 1)
-                known[material.texture] = LINEAR[image[::stride, ::stride]].mean(axis=(0, 1))
+def _means(scene: Scene, instance: Instance, known: dict[str, NDArray[np.float32]]) -> None:
+    """Add the linear mean colours of the textures of an instance's full mesh to ``known``."""
+    for material in instance.mesh.materials:
+        if material.texture not in known:
+            image = scene.textures[material.texture]
+            stride = max(image.shape[0] // 64, 1)
+            known[material.texture] = LINEAR[image[::stride, ::stride]].mean(axis=(0, 1))
 
 
 def _parts(instance: Instance) -> tuple[Part, ...]:
@@ -187,7 +185,7 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
     parts: dict[int, tuple[Part, ...]] = {}
     trees: dict[int, Tree] = {}
     for instance in scene.instances:
-        texture_means(scene, instance, means)
+        _means(scene, instance, means)
         parts[instance.id] = _parts(instance)
         tree = _tree(instance, parts[instance.id][0], means)
         if tree is not None:
@@ -210,8 +208,8 @@ def build_light(scene: Scene, threads: int, cache: bool = True) -> Lit:
 
 def _bake(lit: Lit, threads: int, cache: bool) -> Lit:
     """Return a dark scene with its light, read from the cache where that has it."""
-    scene, parts = lit.scene, lit.parts
-    key = _digest(scene, lit) if cache else ""
+    parts = lit.parts
+    key = _digest(lit) if cache else ""
     sizes = [len(parts[i][0].points) for i in sorted(parts)]
     found = stored.read(key, sum(sizes)) if cache else None
     if found is None:
@@ -234,7 +232,7 @@ def _bake(lit: Lit, threads: int, cache: bool) -> Lit:
     )
 
 
-def _digest(scene: Scene, lit: Lit) -> str:
+def _digest(lit: Lit) -> str:
     """Return the SHA-256 of all that the built light depends on."""
     digest = hashlib.sha256(f"light {LIGHT_VERSION}".encode())
     for array in (*lit.tree, *lit.lamps):
@@ -298,7 +296,7 @@ def relight(
         if i in present and i in before and _same_shape(before[i], present[i]):
             # Nothing else stands in the way of light: only what it throws back has changed.
             fresh.discard(i)
-            texture_means(scene, present[i], means)
+            _means(scene, present[i], means)
             parts[i] = _parts(present[i])
             repaint = _tree(present[i], parts[i][0], means)
             if repaint is not None:
@@ -314,7 +312,7 @@ def relight(
         instance = present.get(i)
         if instance is None:
             continue
-        texture_means(scene, instance, means)
+        _means(scene, instance, means)
         parts[i] = _parts(instance)
         direct[i], around[i] = _dark(parts[i]), _dark(parts[i])
         tree = _tree(instance, parts[i][0], means)

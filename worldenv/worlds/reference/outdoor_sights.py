@@ -365,10 +365,8 @@ def gazebo(kit: Kit, b: Builder, size: Size) -> Mesh:
     ]
     for x, z in at:
         b.cylinder(0.06, 0.14, top, paint, sides=8, pose=placed(x, 0, z))
-    for k in range(1, sides):
-        (x0, z0), (x1, z1) = at[k], at[(k + 1) % sides]
-        if k == sides - 1:
-            continue
+    for k in range(1, sides - 1):
+        (x0, z0), (x1, z1) = at[k], at[k + 1]
         for y in (0.42, 0.95):
             b.tube([(x0, y, z0), (x1, y, z1)], 0.03, paint, sides=4)
         for i in range(1, 5):

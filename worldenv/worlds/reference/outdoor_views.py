@@ -27,6 +27,9 @@ from worldenv.worlds.reference.views import (
 FAR = {"tree": 16.0, "gazebo": 12.0, "kiosk": 12.0, "van": 11.0, "car": 10.0}
 """How far a thing may be to count as well seen, in metres; others 9."""
 
+MOST = 24
+"""How many views are enough."""
+
 
 class Looker:
     """Finds out what is seen from where in a scene, and which walks there is room for."""
@@ -61,7 +64,7 @@ class Looker:
                 seen.append((-person * sight * min(share, 0.12) ** 0.5, thing.name))
         scripts = list(TURNING)
         for script, walk in WALKS.items():
-            if free_way(walked(self.scene, pose, walk), self.obstacles, self.room):
+            if free_way(walked(pose, walk), self.obstacles, self.room):
                 scripts.append(script)
         return View(name, pose, tuple(scripts), tuple(n for _, n in sorted(seen)))
 
@@ -104,13 +107,12 @@ class Looker:
         return None if best is None else self.look("people", best[1])
 
 
-def find_outdoor_views(scene: Scene, sights: Sequence[str], most: int = 24) -> Scene:
+def find_outdoor_views(scene: Scene, sights: Sequence[str]) -> Scene:
     """Return the scene with its views: fixed ones for walks, found ones for targets.
 
     Args:
         scene: Without views.
         sights: Categories that views are sought for, after people.
-        most: How many views are enough.
     """
     looker = Looker(scene)
     side = -1.0 if scene.tags["mirrored"] == "True" else 1.0
@@ -138,7 +140,7 @@ def find_outdoor_views(scene: Scene, sights: Sequence[str], most: int = 24) -> S
     if group is not None:
         views.append(group)
     for category in sights:
-        if len(views) >= most:
+        if len(views) >= MOST:
             break
         for thing in looker.things:
             if thing.category == category:

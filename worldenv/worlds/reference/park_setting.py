@@ -203,7 +203,7 @@ def _woods(
         a = start + np.pi / 2 * (k + 0.5 + kit.uniform(-0.25, 0.25)) / 10
         outer, inner = coats[int(kit.rng.integers(4))]
         far, high = kit.uniform(21.5, 23.5), kit.uniform(1.9, 2.9)
-        radii = (kit.uniform(2.2, 2.8),) * 1 + (high * 0.62, kit.uniform(2.2, 2.8))
+        radii = (kit.uniform(2.2, 2.8), high * 0.62, kit.uniform(2.2, 2.8))
         _far_clump(
             b, kit, (far * np.cos(a), 0.35 * high, far * np.sin(a)), radii, outer, inner, 34, 0.36
         )

@@ -76,7 +76,7 @@ class Part(NamedTuple):
 
 
 @kernel
-def _flat_groups(corner, plane, edge_key, group):  # type: ignore[no-untyped-def]
+def _flat_groups(plane, edge_key, group):  # type: ignore[no-untyped-def]
     """Join faces that share an edge and a plane: ``group[f]`` becomes the least face joined."""
     for f in range(group.size):
         group[f] = f
@@ -312,7 +312,7 @@ def _charts(
     keys = keys[np.lexsort(keys.T[::-1])]
     plane = np.column_stack([normal, (normal * corner[:, 0]).sum(axis=1)])
     group = np.empty(len(faces), np.int64)
-    _flat_groups(corner, plane, keys, group)
+    _flat_groups(plane, keys, group)
     # ``area`` is twice the area of each face.
     covered = np.bincount(group, area / 2, len(faces))
     wanted = (covered[group] > (0.0 if instance.flat else CHART_AREA)) & (area > 1e-9)

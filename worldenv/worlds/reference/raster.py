@@ -28,6 +28,16 @@ _TINY = 1e-12
 _SHIFT, _SHIFT2 = np.uint64(21), np.uint64(42)
 _LANE = np.uint64((1 << 21) - 1)
 _FINE = np.float32(1.0 / 512.0)
+_COARSEST = np.float32(14.0)
+"""Highest level of mipmap that is told apart: past the last of any texture (``texels.LEVELS``)."""
+_EDGE_ON = np.float32(12.0)
+"""1 / cosine of a view past which textures get no coarser: seen so steeply they would only blur."""
+_BLENDED = np.float32(0.02)
+"""Share of the next mipmap above which it is looked up; below, a code changes by 5 at most."""
+_SHADOW = np.float32(36.0)
+"""Square of how many radii of a sphere its contact shadow reaches."""
+_DARKEST = np.float32(0.95)
+"""Share of the light that a sphere takes from a surface that it touches."""
 
 
 class Geometry(NamedTuple):
@@ -355,7 +365,7 @@ def _level_of(footprint):  # type: ignore[no-untyped-def]
     The bits of a float32 are its logarithm, scaled and shifted, up to 0.09.
     """
     bits = np.float32(max(footprint, np.float32(1.0))).view(np.int32) - 0x3F800000
-    return min(np.float32(bits) * np.float32(0.5 / (1 << 23)), np.float32(14.0))
+    return min(np.float32(bits) * np.float32(0.5 / (1 << 23)), _COARSEST)
 
 
 @inner_kernel
@@ -469,7 +479,7 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                         gx *= camera.focal
                         gy *= camera.focal
                         steep = scale * scale * np.float32(math.sqrt(gx * gx + gy * gy + g0 * g0))
-                        limit = scale * scale * np.float32(12.0)
+                        limit = scale * scale * _EDGE_ON
                     if stale:
                         # Light is smooth: one look a pixel and surface is enough.
                         stale = False
@@ -537,7 +547,7 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                                 dz = shades[q, 2] - pz
                                 near = dx * dx + dy * dy + dz * dz
                                 size = shades[q, 3] * shades[q, 3]
-                                if near > size * np.float32(36.0):
+                                if near > size * _SHADOW:
                                     continue
                                 # Occlusion of a sphere: cosine to its centre times its solid angle.
                                 nx = turn[0, 0] * gx + turn[1, 0] * gy + turn[2, 0] * g0
@@ -549,8 +559,8 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                                 )
                                 if cosine > np.float32(0.0):
                                     near = max(near, size)
-                                    fade = one - near / (size * np.float32(36.0))
-                                    open_ *= one - np.float32(0.95) * cosine * (size / near) * fade
+                                    fade = one - near / (size * _SHADOW)
+                                    open_ *= one - _DARKEST * cosine * (size / near) * fade
                             er *= tint[f, 0] * open_
                             eg *= tint[f, 1] * open_
                             eb *= tint[f, 2] * open_
@@ -568,7 +578,7 @@ def _shade(start, step, geometry, camera, scratch, picture):  # type: ignore[no-
                     vr = np.float32(lanes & _LANE)
                     vg = np.float32((lanes >> _SHIFT) & _LANE)
                     vb = np.float32(lanes >> _SHIFT2)
-                    if blend > np.float32(0.02):
+                    if blend > _BLENDED:
                         side = texel_side[texture] >> (l0 + 1)
                         lanes = _filtered(texels, texel_offset[texture, l0 + 1], side, tu, tv)
                         vr += blend * (np.float32(lanes & _LANE) - vr)
@@ -622,7 +632,6 @@ def draw(
     scratch: Scratch,
     picture: Picture,
     threads: int,
-    rgb: bool = True,
 ) -> None:
     """Draw the visible instances, front to back, into ``picture``.
 
@@ -634,7 +643,6 @@ def draw(
         scratch: Working memory.
         picture: What is written.
         threads: How many.
-        rgb: Whether the frame is wanted; depth and ids always are.
     """
     counts = np.zeros(len(visible), np.int64)
     spans = np.zeros((len(visible), 2), np.int64)
@@ -644,8 +652,7 @@ def draw(
 
     def paint(first: int, step: int) -> None:
         _scan(first, step, BAND * camera.supersample, visible, counts, spans, scratch)
-        if rgb:
-            _shade(first, step, geometry, camera, scratch, picture)
+        _shade(first, step, geometry, camera, scratch, picture)
         _measure(first, step, camera, scratch, picture)
 
     share(threads, place)

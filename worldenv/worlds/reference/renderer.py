@@ -294,22 +294,21 @@ class Renderer:
         # A scene whose lamps are dimmed is also looked up without them.
         key = (instance, k, lit is self._lit)
         old = self._resolved.get(key)
-        made_of = (direct, around, lit.gain)
-        if old is None or any(a is not b for a, b in zip(old[:3], made_of, strict=True)):
+        made_of = (part, direct, around, lit.gain)
+        if old is None or any(a is not b for a, b in zip(old[:4], made_of, strict=True)):
             light = lit.received(direct, around, UNIT / 2 if full.two_sided else UNIT)
             if full.two_sided:
                 light = np.hypot(light, _through(lit))
             old = (*made_of, *_resolve(part, light if k == 0 else lend(full, light, part)))
             self._resolved[key] = old
-        return old[3], old[4]
+        return old[4], old[5]
 
-    def draw(self, pose: NDArray[np.float64], time: float = 0.0, *, rgb: bool = True) -> Drawn:
+    def draw(self, pose: NDArray[np.float64], time: float = 0.0) -> Drawn:
         """Return the picture from a camera-to-scene pose (4, 4) at a time in seconds.
 
         Args:
             pose: OpenCV camera axes in scene coordinates.
             time: Of the scene's event.
-            rgb: Whether the frame is wanted; else it is black.
         """
         width, height = self.size
         K = intrinsics(self.size, self.fov)
@@ -342,7 +341,7 @@ class Renderer:
         self._costumes.put_on(
             (int(k), last[k] if small else 0) for k, small in zip(order, coarse, strict=True)
         )
-        raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads, rgb)
+        raster.draw(visible, self._geometry, camera, self._scratch, picture, self.threads)
         return Drawn(picture.frame, picture.depth, picture.ids)
 
     def pose_of(self, instance: Instance, time: float) -> NDArray[np.float64]:

@@ -26,7 +26,6 @@ def pictogram(
     """A sign without words: a cup, loaf, key, shoe, fish, leaf, book, scissors or glasses."""
     u, v = grid(256)
     x, y = (u - 0.5) * 2, (v - 0.5) * 2
-    r = np.hypot(x, y)
     if figure == "cup":
         shape = (abs(x + 0.08) < 0.36 - 0.12 * np.clip(y, 0, 1)) & (abs(y - 0.05) < 0.34)
         shape |= abs(np.hypot(x - 0.32, y) - 0.17) < 0.045
@@ -68,7 +67,7 @@ def pictogram(
         )
     rim = abs(np.maximum(abs(x), abs(y)) - 0.88) < 0.035
     value = 0.95 + 0.08 * fractal(rng, 256, 4)
-    return shade(blend(colour(ground), colour(mark), (shape | rim | (r < 0)) * 1.0), value)
+    return shade(blend(colour(ground), colour(mark), (shape | rim) * 1.0), value)
 
 
 @painter
@@ -87,7 +86,7 @@ def poster(rng: np.random.Generator, ground: str = "#e0b02f", mark: str = "#2f4f
 
 
 @painter
-def trafficsign(rng: np.random.Generator, style: str = "stop") -> Image:
+def trafficsign(rng: np.random.Generator, style: str = "warning") -> Image:
     """Face of a road sign: no entry, parking, warning, bike, limit (a car) or arrow."""
     u, v = grid(256)
     x, y = (u - 0.5) * 2, (v - 0.5) * 2

@@ -117,7 +117,7 @@ def find_views(
                 seen.append((-person * sight * min(share, 0.12) ** 0.5, thing.name))
         scripts = list(TURNING)
         for script, walk in WALKS.items():
-            if free_way(walked(scene, pose, walk), obstacles, room):
+            if free_way(walked(pose, walk), obstacles, room):
                 scripts.append(script)
         return View(name, pose, tuple(scripts), tuple(n for _, n in sorted(seen)))
 

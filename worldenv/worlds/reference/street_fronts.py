@@ -62,7 +62,7 @@ def _building(kit: Kit, b: Builder, front: Front, fine: bool) -> Mesh:
         side = style.shop if kind == "s" else style.plain if kind == "d" else style.wall
         _hole(b, (x0, x1, y0, y1), reveal, side, pane, style, kind, fine)
         if fine and kind == "w":
-            _dress(b, kit, (x0, x1, y0, y1), style, y0 > ground)
+            _dress(b, (x0, x1, y0, y1), style, y0 > ground)
         elif kind == "w":
             b.box((x0 - 0.08, y0 - 0.07, -0.05), (x1 + 0.08, y0, 0.06), style.trim, bevel=0)
     _shops(b, kit, front, style)
@@ -150,7 +150,7 @@ def _hole(
             b.box((x0, y, -deep), (x1, y + 2 * t, -deep + 0.04), side, bevel=0, skip="zxX")
 
 
-def _dress(b: Builder, kit: Kit, hole: Hole, style: Style, upper: bool) -> None:
+def _dress(b: Builder, hole: Hole, style: Style, upper: bool) -> None:
     """Add sill, surround and shutters of a window."""
     x0, x1, y0, y1 = hole
     b.box((x0 - 0.1, y0 - 0.08, -0.02), (x1 + 0.1, y0, 0.09), style.trim, bevel=0.01, repeat=1.2)
@@ -193,11 +193,7 @@ def _shops(b: Builder, kit: Kit, front: Front, style: Style) -> None:
     bay = front.width / len(front.bays)
     first = None
     for k, kind in enumerate(front.bays + "."):
-        trade = kind == "s" or (
-            kind == "d"
-            and front.bays[max(k - 1, 0) : k + 2].strip("d") != ""
-            and "s" in front.bays[max(k - 1, 0) : k + 2]
-        )
+        trade = kind == "s" or (kind == "d" and "s" in front.bays[max(k - 1, 0) : k + 2])
         if trade and first is None:
             first = k
         if trade or first is None:

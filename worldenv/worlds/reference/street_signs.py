@@ -72,7 +72,7 @@ def traffic_sign(kit: Kit, b: Builder, size: Size) -> Mesh:
 @thing("traffic light", makers=STREET_MAKERS)
 def traffic_light(kit: Kit, b: Builder, size: Size) -> Mesh:
     """Signal head of three lamps on a pole, one of them lit, and a button box."""
-    w, h, _ = size
+    _, h, _ = size
     pole = kit.material("enamel", kit.pick(["#4a4f54", "#8f9498", "#2f4a3c", "#c8b04a"]))
     head = kit.material("plain", kit.pick(["#23272a", "#2f4a3c", "#c8a83a"]))
     b.cylinder(0.055, 0, h, pole, sides=10)
@@ -98,7 +98,6 @@ def traffic_light(kit: Kit, b: Builder, size: Size) -> Mesh:
         b.add(np.concatenate(rim) - [0, 0.006, 0], np.zeros((16, 2)), quads[:, ::-1], head)
     yellow = kit.material("plain", kit.pick(["#e0b02f", "#2f6fb0", "#c8423a"]))
     b.box((-0.07, 1.0, 0.04), (0.07, 1.24, 0.15), yellow, bevel=0.012)
-    assert w > 0
     return b.mesh()
 
 

@@ -45,7 +45,7 @@ class Front(NamedTuple):
         ground: Height of the ground floor in metres.
         storeys: How many upper floors.
         bays: What each bay of the ground floor is, from the left: ``s`` a shop's window, ``d`` a
-            door, ``w`` a window, ``b`` blank wall.
+            door, ``w`` a window.
         pitched: Whether tiles show above the eaves; else a parapet closes the wall.
     """
 

@@ -45,7 +45,8 @@ def pane(
 ) -> Image:
     """A window in its frame: ``cross``, ``sash``, ``casement`` or ``grid`` bars over dark glass.
 
-    The sky shows in the glass from one corner; behind it a ``curtain``, a ``blind`` or a ``room``.
+    The sky shows in the glass from one corner; behind it a ``curtain``, a ``blind``, a ``room`` or
+    ``none`` of them.
     """
     u, v = grid(256)
     slope = np.clip(0.75 - 0.8 * v + 0.35 * (u - 0.5), 0, 1)
@@ -149,7 +150,7 @@ def shopwindow(rng: np.random.Generator, style: str = "shelves", wall: str = "#c
 def doorleaf(
     rng: np.random.Generator, tone: str = "#3f5a44", style: str = "panels", glass: str = "#33424c"
 ) -> Image:
-    """A front door: ``panels``, ``glazed``, ``boards`` or ``shop``."""
+    """A front door: ``panels``, ``glazed`` or ``boards``."""
     u, v = grid(256)
     value = 0.86 + 0.12 * noise(rng, 256, 60, 4)
     image = shade(colour(tone), value)
@@ -169,14 +170,12 @@ def doorleaf(
             (x, x + 0.32, y0, y1) for x in (0.14, 0.54) for y0, y1 in ((0.07, 0.5), (0.58, 0.93))
         ],
         "glazed": [(x, x + 0.32, 0.62, 0.93) for x in (0.14, 0.54)],
-        "shop": [],
     }[style]
     for box in boxes:
         depth = framed(*box)
         image = shade(image, 1 - 0.32 * (abs(depth) < 0.012) + 0.1 * (abs(depth - 0.03) < 0.012))
-    if style != "panels":
-        y1 = 0.5 if style == "glazed" else 0.86
-        depth = framed(0.15, 0.85, 0.07, y1)
+    if style == "glazed":
+        depth = framed(0.15, 0.85, 0.07, 0.5)
         image = blend(image, view, (depth > 0) * 1.0)
         image = shade(image, 1 - 0.35 * (abs(depth) < 0.012))
     handle = (abs(u - 0.9) < 0.02) & (abs(v - 0.54) < 0.07)

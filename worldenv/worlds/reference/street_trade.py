@@ -68,7 +68,7 @@ def awning(kit: Kit, b: Builder, size: Size) -> Mesh:
     # Stripes run down the slope: along v of the cloth.
     n = max(6, round(w / 0.24) // 2 * 2)
     s = np.linspace(-x, x, n + 1)
-    bar = np.arange(n + 1) * 0.125 * 2
+    bar = np.arange(n + 1) * 0.25
     edge = np.full(n + 1, 0.0)
     if scallop:
         edge = 0.07 * (np.arange(n + 1) % 2)
@@ -252,7 +252,7 @@ def market_stall(kit: Kit, b: Builder, size: Size) -> Mesh:
     count = max(3, round(2 * x / 0.62))
     fruits = ["#d9352f", "#f0a030", "#7aa83a", "#e8d040", "#8a3a6a", "#c86a3a", "#3f7a3a"]
     kind = kit.pick(["fruit", "fruit", "flowers"])
-    for _row, (y, at) in enumerate(((0.7, 0.5 * z), (0.86, -0.35 * z))):
+    for y, at in ((0.7, 0.5 * z), (0.86, -0.35 * z)):
         for k in range(count):
             px = -x + (k + 0.5) * 2 * x / count
             half = x / count - 0.03

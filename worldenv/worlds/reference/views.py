@@ -76,7 +76,7 @@ def project(points: Array, pose: Array, fov: float = 75.0, aspect: float = 1.0) 
     )
 
 
-def frame_box(instance: Instance, pose: Array, fov: float = 75.0) -> Array | None:
+def frame_box(instance: Instance, pose: Array) -> Array | None:
     """Return the rectangle (2, 2) an instance's vertices span in a square frame, -1..1.
 
     None when part of it lies behind the camera.
@@ -85,7 +85,7 @@ def frame_box(instance: Instance, pose: Array, fov: float = 75.0) -> Array | Non
     if len(points) > 400:
         points = points[:: len(points) // 400]
     points = np.concatenate([points @ instance.pose[:3, :3].T + instance.pose[:3, 3]])
-    image = project(points, pose, fov)
+    image = project(points, pose)
     if image[:, 2].min() < 0.05:
         return None
     return np.stack([image[:, :2].min(axis=0), image[:, :2].max(axis=0)])
@@ -218,7 +218,7 @@ def room_of(scene: Scene) -> Array:
     return box_of(scene.instance("floor"))[:, [0, 2]]
 
 
-def walked(scene: Scene, pose: Array, poses: Array) -> Array:
+def walked(pose: Array, poses: Array) -> Array:
     """Return the floor points (n, 2) of a path of camera poses (n, 4, 4) walked from a view."""
     places = poses[:, :3, 3] @ pose[:3, :3].T + pose[:3, 3]
     return np.asarray(places[:, [0, 2]])

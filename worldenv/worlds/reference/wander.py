@@ -118,7 +118,8 @@ class Wander:
         if below not in standing.things:
             return np.zeros(3)
         # What stands on something goes along with it, and with its top.
-        form = _stretched(standing.pose(below), shape * self.path(below, "shape", 4, frame), False)
+        drift = shape * self.path(below, "shape", 4, frame)
+        form = _stretched(standing.pose(below), drift, below in standing.hung)
         stands = standing.pose(instance)[:, 3]
         return np.asarray(self._moved(below, frame, shape, place) + (form @ stands - stands)[:3])
 
