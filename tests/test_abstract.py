@@ -8,7 +8,7 @@ import pytest
 from worldenv.world import Start
 from worldenv.worlds import load_world
 from worldenv.worlds.reference.abstract import SOLIDS, build, reimagine
-from worldenv.worlds.reference.shell import SHELL
+from worldenv.worlds.reference.shell import SURFACES
 from worldenv.worlds.reference.start import WALKS
 from worldenv.worlds.reference.views import box_of, free_way, plan_boxes, room_of, walked
 
@@ -58,7 +58,7 @@ def test_reimagining_keeps_place_and_changes_looks():
         used = {m.texture for m in new.mesh.materials}
         assert used <= set(scene.textures) | set(textures)
         assert not used & {m.texture for m in instance.mesh.materials}
-    assert len(SHELL) == 6
+    assert len(SURFACES) == 6
 
 
 def test_events_are_refused():

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.furniture import Piece, Size, size_of
 from worldenv.worlds.reference.layout import Layout
 from worldenv.worlds.reference.outdoor_views import Looker
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import Builder
-from worldenv.worlds.reference.shell import SHELL, shell_pose, shell_size
+from worldenv.worlds.reference.shell import SURFACES, shell_pose, shell_size
 from worldenv.worlds.reference.textures import Kit
 from worldenv.worlds.reference.views import camera_at
 
@@ -40,7 +40,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         raise ValueError(f"unknown event {event!r}; abstract scenes have none, leave event out")
     rng = np.random.default_rng([seed, zlib.crc32(b"abstract")])
     layout = Layout(rng, HALL, mirrored=False)
-    for name, category in SHELL.items():
+    for name, category in SURFACES.items():
         size = shell_size(name, HALL)
         piece = _surface(name, int(rng.integers(1 << 16)), size)
         layout.add(piece, category, shell_pose(name, HALL), size, name=name, flat=True)
@@ -55,17 +55,8 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         piece = _solid(name, int(rng.integers(1 << 16)), size)
         x, z = x + layout.uniform(-0.2, 0.2), z + layout.uniform(-0.3, 0.3)
         layout.add(piece, name, layout.pose(x, 0, z, layout.uniform(0, 90)), size)
-    tags = {"family": "abstract", "seed": str(seed), "mirrored": "False"}
-    tags.update({f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in layout.sizes.items()})
-    scene = Scene(
-        instances=tuple(layout.instances),
-        lamps=tuple(_lamps()),
-        ambient=(0.3, 0.3, 0.31),
-        background=(0.02, 0.02, 0.02),
-        textures=layout.textures,
-        views=(),
-        tags=tags,
-    )
+    layout.lamps, layout.ambient = _lamps(), (0.3, 0.3, 0.31)
+    scene = layout.scene("abstract", seed, None)
     looker = Looker(scene)
     views = {
         "loop": camera_at(-3.6, 2.2, 0),
@@ -83,11 +74,11 @@ def reimagine(
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
     """Return another variant of an instance in the same place, and the textures it adds."""
     rng = np.random.default_rng([seed, instance.id])
-    size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
+    size = size_of(scene, instance)
     old = {m.texture for m in instance.mesh.materials}
     for _ in range(8):
         draw = int(rng.integers(1 << 16))
-        if instance.name in SHELL:
+        if instance.name in SURFACES:
             piece = _surface(instance.name, draw, size)
         else:
             piece = _solid(instance.category, draw, size)
@@ -118,11 +109,11 @@ def _surface(name: str, seed: int, size: Size) -> Piece:
         )
         material = kit.material("wallpaper", *tone.split(), kit.pick(FIGURES))
         b.patch((-width / 2, 0, 0), (width, 0, 0), (0, height, 0), material, repeat=4.0)
-    return Piece(b.mesh(), None, f"{SHELL[name]}/{seed}", kit.textures)
+    return Piece(b.mesh(), None, f"{SURFACES[name]}/{seed}", kit.textures)
 
 
 def _solid(name: str, seed: int, size: Size) -> Piece:
-    """Return one of ``SOLIDS`` of at most a size, in two colours of a pattern."""
+    """Return one of ``SOLIDS`` of about a size, in two colours of a pattern."""
     kit, b = Kit((seed, zlib.crc32(name.encode()))), Builder()
     w, h, d = size
     first, second = (COLOURS[k] for k in kit.rng.permutation(len(COLOURS))[:2])

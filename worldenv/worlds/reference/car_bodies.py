@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from worldenv.worlds.reference import car_textures
 from worldenv.worlds.reference.furniture import Size
 from worldenv.worlds.reference.scene import Material, Mesh
-from worldenv.worlds.reference.shapes import Builder
+from worldenv.worlds.reference.shapes import Builder, mesh_grid
 from worldenv.worlds.reference.textures import Kit
 
 assert car_textures  # Importing it registers its painters.
@@ -227,11 +227,7 @@ def _cap(b: Builder, end: int, x: float, outline: Points, skin: Material) -> Non
         z = across * w
         points.append(np.stack([x + end * out * bulge, np.full(7, y), z], axis=1))
         uv.append(np.stack([0.5 - end * z / (2 * width), np.full(7, (high - y) / (high - low))], 1))
-    index = np.arange(35).reshape(5, 7)
-    p, q, r, t = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
-    faces = np.concatenate(
-        [np.stack([p, q, r], -1).reshape(-1, 3), np.stack([p, r, t], -1).reshape(-1, 3)]
-    )
+    faces = mesh_grid(6, 4)
     b.add(
         np.concatenate(points),
         np.clip(np.concatenate(uv), 0.004, 0.996),

@@ -11,7 +11,7 @@ from worldenv.worlds.reference.parts import is_rigid
 from worldenv.worlds.reference.raster import Geometry
 from worldenv.worlds.reference.scene import Scene
 
-__all__ = ["Dimmer", "Form", "make_dimmer", "make_form", "shades_of", "sphere_of"]
+__all__ = ["Dimmer", "Form", "make_dimmer", "make_form", "shades_of", "sphere_at", "sphere_of"]
 
 
 class Form(NamedTuple):
@@ -38,7 +38,13 @@ def make_form(local: NDArray[np.float32], normals: NDArray[np.float32]) -> Form:
 def sphere_of(local: NDArray[np.float32], pose: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return centre and radius (4,) of a sphere around vertices (n, 3) at a pose (4, 4)."""
     centre = (local.min(axis=0).astype(np.float64) + local.max(axis=0)) / 2
-    radius = float(np.linalg.norm(local - centre, axis=1).max())
+    return sphere_at(centre, float(np.linalg.norm(local - centre, axis=1).max()), pose)
+
+
+def sphere_at(
+    centre: NDArray[np.float64], radius: float, pose: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return centre and radius (4,) of a sphere around one that is put at a pose (4, 4)."""
     if not is_rigid(pose):
         radius *= float(np.linalg.norm(pose[:3, :3], 2))
     return np.append(pose[:3, :3] @ centre + pose[:3, 3], radius * 1.0001 + 1e-6)

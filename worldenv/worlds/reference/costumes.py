@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.parts import Part, is_rigid, place
+from worldenv.worlds.reference.changing import sphere_at
+from worldenv.worlds.reference.parts import Part, place
 from worldenv.worlds.reference.raster import Geometry
 from worldenv.worlds.reference.scene import Instance
 from worldenv.worlds.reference.wander import Guise, moved_uv
@@ -77,9 +78,7 @@ class Costumes:
             chosen[instance.id] = new
             if new is not None and new.move is not None:
                 part, pose = self._levels[instance.id][0].part, new.move @ instance.pose
-                grown = 1.0 if is_rigid(pose) else float(np.linalg.norm(pose[:3, :3], 2))
-                self._spheres[k, :3] = pose[:3, :3] @ part.centre + pose[:3, 3]
-                self._spheres[k, 3] = part.radius * grown * 1.0001 + 1e-6
+                self._spheres[k] = sphere_at(part.centre, part.radius, pose)
             elif old is not None and old.move is not None:
                 self._spheres[k] = self._before[k]
         self._guises = chosen

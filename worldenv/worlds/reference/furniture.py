@@ -7,7 +7,7 @@ y = 0, centred on x and z, facing +z, within that size. Equal seeds give equal p
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -80,19 +80,30 @@ def make(category: str, seed: int, size: Size) -> Piece:
     """
     key = (seed, zlib.crc32(category.encode()))
     kit = Kit(key)
-    mesh = _grounded(MAKERS[category](kit, Builder(), size))
+    mesh = grounded(MAKERS[category](kit, Builder(), size))
     coarse = None
     if len(mesh.faces) > HEAVY:
-        coarse = _grounded(MAKERS[category](Kit(key), Builder(coarse=True), size))
+        coarse = grounded(MAKERS[category](Kit(key), Builder(coarse=True), size))
         coarse = coarse if len(coarse.faces) < 0.6 * len(mesh.faces) else None
     return Piece(mesh, coarse, f"{category}/{seed}", kit.textures)
 
 
-def _grounded(mesh: Mesh) -> Mesh:
+def grounded(mesh: Mesh) -> Mesh:
     """Return a mesh whose slanting feet are cut level with the floor."""
     level = mesh.vertices.copy()
     level[:, 1] = np.maximum(level[:, 1], 0)
     return mesh._replace(vertices=level)
+
+
+def size_tags(sizes: Mapping[int, Size]) -> dict[str, str]:
+    """Return what a scene says of the sizes its instances (ids) were made to."""
+    return {f"size/{i}": ",".join(repr(float(s)) for s in size) for i, size in sizes.items()}
+
+
+def size_of(scene: Scene, instance: Instance) -> Size:
+    """Return the size that an instance of a scene was made to."""
+    width, height, depth = map(float, scene.tags[f"size/{instance.id}"].split(","))
+    return width, height, depth
 
 
 def redrawn(

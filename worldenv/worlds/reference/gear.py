@@ -6,9 +6,9 @@ Makers as in ``furniture``.
 from __future__ import annotations
 
 from worldenv.worlds.reference.furniture import Size, maker, metal, wood
-from worldenv.worlds.reference.machines import DARK, SIGNAL, STEEL, forth
+from worldenv.worlds.reference.machines import DARK, SIGNAL, STEEL
 from worldenv.worlds.reference.scene import Mesh
-from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.shapes import Builder, forth, placed
 from worldenv.worlds.reference.storage import CARDS, GRIPS
 from worldenv.worlds.reference.textures import Kit
 

@@ -61,9 +61,5 @@ def build(seed: int, *, event: str | None = None) -> Scene:
 def reimagine(
     scene: Scene, instance: Instance, seed: int
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
-    """Return another variant of an instance in the same place, and the textures it adds.
-
-    The id, name, category and pose stay; geometry and materials are those of another draw. It
-    always differs from the variant that stands there.
-    """
+    """Return another draw of an instance and the textures it adds, see ``furniture.redrawn``."""
     return redraw(scene, instance, seed, PALETTE)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference import cabinetry, fixtures, objects, people, props, seats
-from worldenv.worlds.reference.furniture import Piece, Size, make
+from worldenv.worlds.reference.furniture import Piece, Size, make, size_tags
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene, SceneEvent
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
@@ -36,6 +36,7 @@ class Layout:
     Attributes:
         rng: What decides.
         room: Width (x), height and depth (z) in metres.
+        mirror: -1.0 where east and west are swapped, else 1.0.
         instances: What stands so far.
         textures: Their textures.
         sizes: Instance id -> the size it was made to.
@@ -203,10 +204,7 @@ class Layout:
             event: What changes in it.
         """
         tags = {"family": family, "seed": str(seed), "mirrored": str(self.mirror < 0)}
-        tags.update(self.tags)
-        tags.update(
-            {f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in self.sizes.items()}
-        )
+        tags |= self.tags | size_tags(self.sizes)
         return Scene(
             instances=tuple(self.instances),
             lamps=tuple(self.lamps),

@@ -9,7 +9,7 @@ import numpy as np
 
 from worldenv.worlds.reference.furniture import Size, maker, wood
 from worldenv.worlds.reference.scene import Material, Mesh
-from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.shapes import Builder, forth, lying, placed
 from worldenv.worlds.reference.textures import Kit
 
 COATS = ["#3f6f5a", "#5a6f7a", "#2f5f8a", "#8a8f86", "#b8862f", "#7a3a33", "#c9c4b4", "#44525c"]
@@ -17,22 +17,6 @@ COATS = ["#3f6f5a", "#5a6f7a", "#2f5f8a", "#8a8f86", "#b8862f", "#7a3a33", "#c9c
 STEEL = "#9aa0a4"
 DARK = "#2a2d30"
 SIGNAL = ["#c0392f", "#d9a02f", "#2f7a4a", "#e8e4da"]
-
-
-def lying(x: float, y: float, z: float) -> np.ndarray:
-    """Return the pose of a lathe part whose axis lies along x, starting at a point."""
-    pose = np.eye(4)
-    pose[:3, :3] = np.array([[0.0, 1, 0], [-1, 0, 0], [0, 0, 1]])
-    pose[:3, 3] = x, y, z
-    return pose
-
-
-def forth(x: float, y: float, z: float) -> np.ndarray:
-    """Return the pose of a lathe part whose axis points to +z, starting at a point."""
-    pose = np.eye(4)
-    pose[:3, :3] = np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])
-    pose[:3, 3] = x, y, z
-    return pose
 
 
 def _knob(b: Builder, x: float, y: float, z: float, radius: float, material: Material) -> None:

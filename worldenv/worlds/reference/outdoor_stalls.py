@@ -13,7 +13,7 @@ from worldenv.worlds.reference.outdoor_things import (
     thing,
 )
 from worldenv.worlds.reference.scene import Mesh
-from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.shapes import Builder, forth, placed
 from worldenv.worlds.reference.textures import Kit
 
 
@@ -41,7 +41,7 @@ def bicycle(kit: Kit, b: Builder, size: Size) -> Mesh:
                 sides=3,
                 pose=place,
             )
-        b.cylinder(0.03, -0.04, 0.04, chrome, sides=8, pose=place @ _on_side(r))
+        b.cylinder(0.03, -0.04, 0.04, chrome, sides=8, pose=place @ forth(0, r, 0))
     crank, seat = (-0.06, r - 0.03, 0), (-0.2, 0.82, 0)
     head, fork = (base - 0.2, 0.84, 0), (base - 0.14, 0.66, 0)
     b.tube([crank, seat], 0.017, paint, sides=6)
@@ -72,7 +72,7 @@ def bicycle(kit: Kit, b: Builder, size: Size) -> Mesh:
     b.cushion((-0.34, 0.86, -0.085), (-0.06, 0.93, 0.085), black, radius=0.03)
     b.tube([seat, (-0.21, 0.88, 0)], 0.013, chrome, sides=6)
     b.cylinder(
-        0.08, -0.01, 0.01, chrome, sides=12, pose=placed(crank[0], 0, 0.03) @ _on_side(crank[1])
+        0.08, -0.01, 0.01, chrome, sides=12, pose=placed(crank[0], 0, 0.03) @ forth(0, crank[1], 0)
     )
     b.tube(
         [(crank[0], crank[1], 0.05), (crank[0] + 0.1, crank[1] - 0.13, 0.05)],
@@ -104,14 +104,6 @@ def bicycle(kit: Kit, b: Builder, size: Size) -> Mesh:
         )
         b.patch((base - 0.11, h - 0.29, 0.14), (0.26, 0, 0), (0, 0, -0.28), wicker, repeat=0.3)
     return b.mesh()
-
-
-def _on_side(y: float) -> np.ndarray:
-    """Return a pose that lays the y axis along z, at height y."""
-    pose = np.eye(4)
-    pose[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
-    pose[1, 3] = y
-    return pose
 
 
 @thing("signpost")

@@ -1,4 +1,4 @@
-"""Surfaces of parks: grass, gravel, cobbles, bark, foliage, flowers, water, roofs and the sky."""
+"""Surfaces outdoors: grass, gravel, cobbles, bark, foliage, flowers, water, roofs and the sky."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference import outdoor_textures
-from worldenv.worlds.reference.furniture import HEAVY, Maker, Piece, Size
+from worldenv.worlds.reference.furniture import HEAVY, Maker, Piece, Size, grounded
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder
 from worldenv.worlds.reference.textures import Kit
@@ -52,10 +52,7 @@ def thing(
 
     def register(function: Maker) -> Maker:
         def made(kit: Kit, b: Builder, size: Size) -> Mesh:
-            mesh = function(kit, b, size)
-            level = mesh.vertices.copy()
-            level[:, 1] = np.maximum(level[:, 1], 0)
-            return mesh._replace(vertices=level, smooth=smooth, two_sided=leafy)
+            return grounded(function(kit, b, size))._replace(smooth=smooth, two_sided=leafy)
 
         registry[category] = made
         return function
@@ -87,6 +84,7 @@ def make_thing(
     kit = ParkKit(key, SEASONS[season])
     mesh = maker(kit, Builder(), size)
     coarse = None
+    # Half as many as in rooms: outdoors more things are in view, and most of them far away.
     if len(mesh.faces) > HEAVY // 2:
         coarse = maker(ParkKit(key, SEASONS[season]), Builder(coarse=True), size)
         coarse = coarse if len(coarse.faces) < 0.6 * len(mesh.faces) else None
@@ -133,6 +131,11 @@ SEASONS = {
     ),
 }
 """Season -> its colours."""
+
+
+def draw_season(rng: np.random.Generator) -> str:
+    """Return one of ``SEASONS``, half the time summer."""
+    return list(SEASONS)[int(rng.choice(3, p=[0.25, 0.5, 0.25]))]
 
 
 class ParkKit(Kit):

@@ -15,8 +15,8 @@ from worldenv.worlds.reference import (
     outdoor_stalls,
     park_play,
 )
-from worldenv.worlds.reference.furniture import Piece, Size, redrawn
-from worldenv.worlds.reference.outdoor_things import SEASONS, make_thing
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn, size_of
+from worldenv.worlds.reference.outdoor_things import SEASONS, draw_season, make_thing
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.park_joins import Joins
 from worldenv.worlds.reference.park_plan import KINDS, LIMIT, Plan, draw_ways, fill
@@ -79,7 +79,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         raise ValueError(f"unknown event {event!r}; parks have none, leave event out")
     rng = np.random.default_rng([seed, zlib.crc32(b"park")])
     kind = KINDS[int(rng.integers(len(KINDS)))]
-    season = list(SEASONS)[int(rng.choice(3, p=[0.25, 0.5, 0.25]))]
+    season = draw_season(rng)
     weather = draw_weather(rng)
     tags = {
         "family": "park",
@@ -136,18 +136,14 @@ def _surfaces(kind: str) -> list[float]:
 def reimagine(
     scene: Scene, instance: Instance, seed: int
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
-    """Return another variant of an instance in the same place, and the textures it adds.
-
-    The id, name, category and pose stay; geometry and materials are those of another draw. It
-    always differs from the variant that stands there.
-    """
+    """Return another draw of an instance and the textures it adds, see ``furniture.redrawn``."""
     return redrawn(scene, instance, seed, lambda draw: _another(scene, instance, draw))
 
 
 def _another(scene: Scene, instance: Instance, seed: int) -> Piece:
     """Return some variant of an instance."""
     category, season = instance.category, scene.tags["season"]
-    size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
+    size = size_of(scene, instance)
     if category in SETTING:
         return _redraws(scene, instance, size)[category](seed)
     if category == "person":

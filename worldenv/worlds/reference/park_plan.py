@@ -16,7 +16,7 @@ from worldenv.worlds.reference.furniture import Piece, Size
 from worldenv.worlds.reference.outdoor_things import make_thing
 from worldenv.worlds.reference.park_joins import Ways
 from worldenv.worlds.reference.plot import Plot, beside
-from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
+from worldenv.worlds.reference.rooms import MIDDLE
 from worldenv.worlds.reference.scene import Instance
 
 LIMIT = 14.0
@@ -240,12 +240,7 @@ def draw_ways(rng: np.random.Generator, kind: str, mirror: float) -> Ways:
 
 def fill(plan: Plan, kind: str) -> None:
     """Furnish a park."""
-    left, right = MIDDLE - 2.0, MIDDLE + 2.0
-    plan.keep(left - 0.4, left + 7.6, 1.7, 2.5)
-    for x in (left, right):
-        plan.keep(x - 0.4, x + 0.4, -2.3, 2.5)
-    plan.keep(left - 0.4, right + 0.4, -2.3, -1.5)
-    plan.keep(SQUARE - 0.4, SQUARE + 2.4, -0.3, 2.5)
+    plan.keep_ways()
     _island(plan, kind)
     names = list(THEMES[kind])
     names = [names[i] for i in plan.rng.permutation(len(names))]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece
-from worldenv.worlds.reference.outdoor_things import SEASONS, ParkKit, blob, cards, season_of
+from worldenv.worlds.reference.outdoor_things import SEASONS, ParkKit, blob, cards
 from worldenv.worlds.reference.park_joins import Joins, Ways
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder, placed
@@ -181,12 +181,7 @@ def _woods(
     b: Builder, seed: int, season: str, side: int
 ) -> tuple[Mesh, dict[str, NDArray[np.uint8]]]:
     kit = ParkKit((seed, side, zlib.crc32(b"woods")), SEASONS[season])
-    coats = [
-        season_of(kit).leaves("broad"),
-        season_of(kit).leaves("broad"),
-        season_of(kit).leaves("needle"),
-        season_of(kit).leaves("small"),
-    ]
+    coats = [kit.leaves(kind) for kind in ("broad", "broad", "needle", "small")]
     bark = kit.material("bark", "#6e5a45", "ridged")
     start = np.radians(90 * side - 45)
     for k in range(11):

@@ -20,7 +20,7 @@ __all__ = ["PASSERS", "Passing", "read_passing", "with_passing"]
 AHEAD = 0.8
 """Metres between the camera and what passes: nearer than anything that stands in the scene."""
 REACH = 1.4
-"""Metres to either side at which it comes and goes, out of view up to 110 degrees."""
+"""Metres to either side at which it comes and goes, out of view up to 95 degrees."""
 AWAY = -60.0
 """Where it waits, in metres of height: below every floor."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,9 +223,8 @@ def reimagine(
     """Return another variant of an instance in the same place, and the textures it needs."""
     rng = np.random.default_rng([seed, instance.id, 3])
     if instance.category == "box":
-        return _renamed(
-            instance, _thing(instance.id, 0, int(rng.integers(1 << 31)), instance.pose)
-        ), {}
+        other = _thing(instance.id, 0, int(rng.integers(1 << 31)), instance.pose)
+        return replace(instance, variant=other.variant, mesh=other.mesh), {}
     tint = rng.uniform(0.35, 1.0, 3)
     materials = tuple(
         m._replace(tint=(float(tint[0]), float(tint[1]), float(tint[2])))
@@ -232,17 +232,4 @@ def reimagine(
     )
     mesh = instance.mesh._replace(materials=materials)
     variant = f"{instance.category}/{int(rng.integers(1_000_000))}"
-    return _renamed(instance, Instance(0, "", "", variant, mesh, instance.pose)), {}
-
-
-def _renamed(old: Instance, new: Instance) -> Instance:
-    return Instance(
-        old.id,
-        old.name,
-        old.category,
-        new.variant,
-        new.mesh,
-        old.pose,
-        flat=old.flat,
-        moves=old.moves,
-    )
+    return replace(instance, variant=variant, mesh=mesh), {}

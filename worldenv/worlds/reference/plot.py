@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.furniture import Piece, Size
+from worldenv.worlds.reference.furniture import Piece, Size, size_tags
 from worldenv.worlds.reference.people import make_person
+from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
@@ -68,7 +69,6 @@ class Plot:
             light: Lamps, and light from everywhere.
             display: See ``Scene``.
         """
-        sizes = {f"size/{i}": ",".join(map(repr, map(float, s))) for i, s in self.sizes.items()}
         lamps, ambient = light
         return Scene(
             instances=tuple(self.instances),
@@ -77,7 +77,7 @@ class Plot:
             background=(0.35, 0.45, 0.55),
             textures=self.textures,
             views=(),
-            tags={**tags, **sizes},
+            tags={**tags, **size_tags(self.sizes)},
             display=display,
         )
 
@@ -93,6 +93,15 @@ class Plot:
         """Keep a rectangle of the ground free of what is higher than a kerb."""
         low, high = sorted((self.mirror * x0, self.mirror * x1))
         self._kept.append((low, high, z0, z1))
+
+    def keep_ways(self) -> None:
+        """Keep the ground free that walks need: ring, strip and square of the plan."""
+        left, right = MIDDLE - 2.0, MIDDLE + 2.0
+        self.keep(left - 0.4, left + 7.6, 1.7, 2.5)
+        for x in (left, right):
+            self.keep(x - 0.4, x + 0.4, -2.3, 2.5)
+        self.keep(left - 0.4, right + 0.4, -2.3, -1.5)
+        self.keep(SQUARE - 0.4, SQUARE + 2.4, -0.3, 2.5)
 
     def seed(self) -> int:
         """Return a seed for a thing."""

@@ -21,6 +21,8 @@ SQUARE = 2.2
 """The x at which a 2 m square to the right has room."""
 LEAF = (0.86, 2.02, 0.04)
 """Size of the door leaf."""
+BESIDE = 0.62
+"""How far the floor before a door is kept to either side of its middle, in metres."""
 RUG = 0.012
 """Thickness of rugs; what stands on them starts a hair higher."""
 
@@ -29,9 +31,7 @@ def fill(layout: Layout) -> None:
     """Furnish the room."""
     width, _, depth = layout.room
     keep_ways(layout)
-    door = layout.uniform(0.2, 0.9)
-    layout.keep(width / 2 - 1.0, width / 2, door - 0.62, door + 0.62)
-    hang_door(layout, door)
+    door = hang_door(layout)
     layout.put("ball", (2 * BALL,) * 3, BALL_START, BALL_LANE, 0.0, keep=False)
 
     edge = width / 2 - 0.06
@@ -51,8 +51,8 @@ def fill(layout: Layout) -> None:
     west = layout.shuffled(["work", "rest", layout.either("books", "art")])
     bays(layout, "west", -end, end, west)
     east = layout.shuffled(["books", layout.either("dresser", "art", "pile")])
-    bays(layout, "east", -end, door - 0.62, east)
-    bays(layout, "east", door + 0.62, end, ["light"])
+    bays(layout, "east", -end, door - BESIDE, east)
+    bays(layout, "east", door + BESIDE, end, ["light"])
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
     CORNERS[int(layout.rng.integers(len(CORNERS)))](layout)
     stand_people(layout)
@@ -308,13 +308,16 @@ def _tea(layout: Layout) -> None:
 CORNERS = (_reading, _store, _tea)
 
 
-def hang_door(layout: Layout, at: float) -> None:
-    """Hang a door in its frame on the east wall."""
+def hang_door(layout: Layout) -> float:
+    """Hang a door in its frame on the east wall, keep the floor before it, return its place (z)."""
+    at, wall = layout.uniform(0.2, 0.9), layout.room[0] / 2
+    layout.keep(wall - 1.0, wall, at - BESIDE, at + BESIDE)
     frame = layout.hang("east", "doorway", (1.04, 2.12, 0.1), at, 0.0)
     assert frame is not None
     seed = int(layout.rng.integers(1 << 16))
     pose = frame.pose @ placed(-LEAF[0] / 2, 0.0, 0.075)
     layout.add(make("door", seed, LEAF), "door", pose, LEAF)
+    return at
 
 
 def stand_people(layout: Layout) -> None:

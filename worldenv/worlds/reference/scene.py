@@ -68,7 +68,8 @@ class Instance:
         mesh: In the instance's own frame: y up, standing on y = 0, facing +z.
         pose: Instance to scene, shape (4, 4) float64; rigid, unless an event stretches the thing.
         coarse: A mesh of about a quarter of the triangles for far or small views.
-        flat: Whether it is large flat surfaces (walls, floor, ceiling) that carry a light map.
+        flat: Whether it closes the place (walls, ground, sky, houses): no obstacle, no target, and
+            light maps on all its faces unless smooth.
         moves: Whether an event moves it; it then takes a contact shadow instead of built light.
     """
 

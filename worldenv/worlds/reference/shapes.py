@@ -29,11 +29,23 @@ def placed(
     return pose
 
 
-def bounds(mesh: Mesh, pose: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-    """Return the lowest and highest corner (2, 3) of a mesh, after a pose where one is given."""
+def lying(x: float, y: float, z: float) -> NDArray[np.float64]:
+    """Return the pose of a lathe part whose axis lies along x, starting at a point."""
+    pose = placed(x, y, z)
+    pose[:3, :3] = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
+    return pose
+
+
+def forth(x: float, y: float, z: float) -> NDArray[np.float64]:
+    """Return the pose of a lathe part whose axis points to +z, starting at a point."""
+    pose = placed(x, y, z)
+    pose[:3, :3] = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]
+    return pose
+
+
+def bounds(mesh: Mesh) -> NDArray[np.float64]:
+    """Return the lowest and highest corner (2, 3) of a mesh, in its own frame."""
     points = mesh.vertices.astype(np.float64)
-    if pose is not None:
-        points = points @ pose[:3, :3].T + pose[:3, 3]
     return np.stack([points.min(axis=0), points.max(axis=0)])
 
 
@@ -104,7 +116,7 @@ class Builder:
         self.add(
             points,
             np.stack([s * size[0], (1 - t) * size[1]], axis=1),
-            _mesh_grid(*cells),
+            mesh_grid(*cells),
             material,
             pose,
         )
@@ -145,7 +157,7 @@ class Builder:
             first, second = (axis + 1) % 3, (axis + 2) % 3
             across = max(1, round(float(size[first]) / cell))
             down = max(1, round(float(size[second]) / cell))
-            unit, grid = _unit_grid(across, down), _mesh_grid(across, down)
+            unit, grid = _unit_grid(across, down), mesh_grid(across, down)
             flat = lo[[first, second]] + edge + unit * (size[[first, second]] - 2 * edge)
             uv = flat * [1, -1] / repeat + shift
             if size[second] > size[first]:
@@ -213,7 +225,7 @@ class Builder:
             turns = max(1, round(2 * np.pi * float(line[:, 0].max()) / repeat))
             u = np.broadcast_to(angle / (2 * np.pi) * turns, (len(line), sides + 1))
             v = np.repeat(-length / repeat, sides + 1)
-        faces = _mesh_grid(sides, len(line) - 1)
+        faces = mesh_grid(sides, len(line) - 1)
         corner = points[faces]
         area = np.linalg.norm(
             np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1
@@ -294,7 +306,7 @@ class Builder:
         uv = np.stack(
             [np.repeat(length / repeat, sides + 1), np.tile(angle / (2 * np.pi), len(line))], axis=1
         )
-        self.add(skin, uv, _mesh_grid(sides, len(line) - 1), material, pose)
+        self.add(skin, uv, mesh_grid(sides, len(line) - 1), material, pose)
         for end, order in ((0, -1), (len(line) - 1, 1)):
             rim = skin[end * (sides + 1) : (end + 1) * (sides + 1) - 1]
             fan = np.array([[0, i, i + 1] for i in range(1, sides - 1)])[:, ::order]
@@ -387,7 +399,7 @@ def _unit_grid(across: int, down: int) -> NDArray[np.float64]:
 
 
 @lru_cache(maxsize=256)
-def _mesh_grid(across: int, down: int) -> NDArray[np.int64]:
+def mesh_grid(across: int, down: int) -> NDArray[np.int64]:
     """Return faces of a grid of (across + 1) x (down + 1) points, row by row, counter-clockwise."""
     index = np.arange((across + 1) * (down + 1)).reshape(down + 1, across + 1)
     a, b, c, d = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
@@ -408,7 +420,7 @@ def _cube(cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
             p = np.empty((s.size, 3), dtype=np.int64)
             p[:, axis] = side
             p[:, (axis + 1) % 3], p[:, (axis + 2) % 3] = s.ravel(), t.ravel()
-            f = _mesh_grid(cells, cells) + len(points) * s.size
+            f = mesh_grid(cells, cells) + len(points) * s.size
             faces.append(f if side else f[:, ::-1])
             points.append(p)
     unique, inverse = np.unique(np.concatenate(points), axis=0, return_inverse=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.events import with_glow
-from worldenv.worlds.reference.furniture import Piece, Size, redrawn
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn, size_of
 from worldenv.worlds.reference.layout import Layout, make_piece
 from worldenv.worlds.reference.people import same_body
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
@@ -35,7 +35,7 @@ class Palette(NamedTuple):
 
 def add_shell(layout: Layout, palette: Palette) -> None:
     """Add floor, ceiling and walls to an empty layout."""
-    for name, category in SHELL.items():
+    for name, category in SURFACES.items():
         size = shell_size(name, layout.room)
         piece = surface(category, int(layout.rng.integers(1 << 16)), size, name, palette)
         layout.add(piece, category, shell_pose(name, layout.room), size, name=name, flat=True)
@@ -44,11 +44,11 @@ def add_shell(layout: Layout, palette: Palette) -> None:
 def redraw(
     scene: Scene, instance: Instance, seed: int, palette: Palette
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
-    """Return another variant of an instance of a room, and the textures it adds; see reimagine."""
-    size: Size = tuple(map(float, scene.tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
+    """Return another variant of an instance of a room and the textures it adds, see ``redrawn``."""
+    size = size_of(scene, instance)
 
     def draw(number: int) -> Piece:
-        if instance.name in SHELL:
+        if instance.name in SURFACES:
             return surface(instance.category, number, size, instance.name, palette)
         if instance.category in FITTINGS:
             return _repainted(instance, number)
@@ -64,7 +64,7 @@ def redraw(
 
 FITTINGS = ("skirting", "ceiling light", "beam")
 """What keeps its shape, because the room decides it, and is only painted anew."""
-SHELL = {
+SURFACES = {
     "floor": "floor",
     "ceiling": "ceiling",
     "wall-north": "wall",

@@ -1,4 +1,4 @@
-"""The weather over a park: sky, sun and the light they give."""
+"""The weather outdoors: sky, sun and the light they give."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.outdoor_textures import sky
 from worldenv.worlds.reference.scene import Lamp, Material
-from worldenv.worlds.reference.shapes import Builder
+from worldenv.worlds.reference.shapes import Builder, mesh_grid
 
 Points = NDArray[np.float64]
 
@@ -144,12 +144,8 @@ def make_sky(weather: Weather) -> Piece:
     points = DOME * np.stack([np.cos(e) * np.cos(a), np.sin(e), np.cos(e) * np.sin(a)], -1)
     radius = 0.47 * (1 - e / (np.pi / 2))
     uv = np.stack([0.5 + radius * np.cos(a), 0.5 + radius * np.sin(a)], -1)
-    index = np.arange(e.size).reshape(e.shape)
-    p, q, r, s = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
-    faces = np.concatenate(
-        [np.stack([p, q, r], -1).reshape(-1, 3), np.stack([p, r, s], -1).reshape(-1, 3)]
-    )
     b = Builder()
+    faces = mesh_grid(turns, rings)
     b.add(points.reshape(-1, 3), uv.reshape(-1, 2), faces, Material(key, emission=1.05))
     mesh = b.mesh()._replace(smooth=True)
     return Piece(mesh, None, f"sky/{weather.seed}", {key: image})

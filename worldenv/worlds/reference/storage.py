@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from worldenv.worlds.reference.furniture import Size, legs, maker, wood
-from worldenv.worlds.reference.machines import COATS, DARK, STEEL, forth
+from worldenv.worlds.reference.machines import COATS, DARK, STEEL
 from worldenv.worlds.reference.scene import Material, Mesh
-from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.shapes import Builder, forth, placed
 from worldenv.worlds.reference.textures import Kit
 
 CARDS = ["#b08a5a", "#c49a68", "#a07a4c"]

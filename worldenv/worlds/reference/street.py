@@ -7,8 +7,8 @@ import zlib
 import numpy as np
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.furniture import Piece, Size, redrawn
-from worldenv.worlds.reference.outdoor_things import SEASONS
+from worldenv.worlds.reference.furniture import Piece, Size, redrawn, size_of
+from worldenv.worlds.reference.outdoor_things import draw_season
 from worldenv.worlds.reference.outdoor_views import find_outdoor_views
 from worldenv.worlds.reference.people import same_body
 from worldenv.worlds.reference.plot import Plot
@@ -73,7 +73,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         raise ValueError(f"unknown event {event!r}; streets have none, leave event out")
     rng = np.random.default_rng([seed, zlib.crc32(b"street")])
     kind = KINDS[int(rng.integers(len(KINDS)))]
-    season = list(SEASONS)[int(rng.choice(3, p=[0.25, 0.5, 0.25]))]
+    season = draw_season(rng)
     weather = _slanting(draw_weather(rng), rng, kind)
     lines = LINES[kind]
     reach = 14.0
@@ -205,11 +205,7 @@ def _fit(plot: Plot, front: Front, pose: NDArray[np.float64]) -> None:
 def reimagine(
     scene: Scene, instance: Instance, seed: int
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
-    """Return another variant of an instance in the same place, and the textures it adds.
-
-    The id, name, category and pose stay; geometry and materials are those of another draw. It
-    always differs from the variant that stands there.
-    """
+    """Return another draw of an instance and the textures it adds, see ``furniture.redrawn``."""
     return redrawn(scene, instance, seed, lambda draw: _another(scene, instance, draw))
 
 
@@ -238,5 +234,4 @@ def _another(scene: Scene, instance: Instance, seed: int) -> Piece:
         if same_body(f"person/{seed}", instance.variant):
             seed += 1
         return make_posed(seed, posture)
-    size: Size = tuple(map(float, tags[f"size/{instance.id}"].split(",")))  # type: ignore[assignment]
-    return make_street_thing(category, seed, size, tags["season"])
+    return make_street_thing(category, seed, size_of(scene, instance), tags["season"])

@@ -14,7 +14,7 @@ from worldenv.worlds.reference.outdoor_things import (
     thing,
 )
 from worldenv.worlds.reference.scene import Mesh
-from worldenv.worlds.reference.shapes import Builder, placed
+from worldenv.worlds.reference.shapes import Builder, lying, placed
 from worldenv.worlds.reference.textures import Kit
 
 assert sign_textures and street_textures  # Importing them registers their painters.
@@ -264,8 +264,6 @@ def wheelie_bin(kit: Kit, b: Builder, size: Size) -> Mesh:
     )
     dark = kit.material("plain", "#1c1e20")
     for s in (-1, 1):
-        lay = np.eye(4)
-        lay[:3, :3] = [[0, 1, 0], [-1, 0, 0], [0, 0, 1]]
-        lay[:3, 3] = s * 0.46 * w, 0.1, -0.36 * d
-        b.cylinder(0.1, -0.03, 0.03, dark, sides=14, pose=lay)
+        wheel = lying(s * 0.46 * w, 0.1, -0.36 * d)
+        b.cylinder(0.1, -0.03, 0.03, dark, sides=14, pose=wheel)
     return b.mesh()

@@ -23,7 +23,7 @@ from worldenv.worlds.reference.furniture import Maker, Piece, Size
 from worldenv.worlds.reference.outdoor_things import PARK_MAKERS, STREET_MAKERS, make_thing
 from worldenv.worlds.reference.plot import Plot
 from worldenv.worlds.reference.postures import make_posed
-from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
+from worldenv.worlds.reference.rooms import MIDDLE
 from worldenv.worlds.reference.street_ground import STEP, Lines
 from worldenv.worlds.reference.street_groups import (
     BIN,
@@ -72,12 +72,7 @@ def make_street_thing(category: str, seed: int, size: Size, season: str) -> Piec
 
 def fill(plot: Plot, kind: str) -> None:
     """Furnish a street."""
-    left, right = MIDDLE - 2.0, MIDDLE + 2.0
-    plot.keep(left - 0.4, left + 7.6, 1.7, 2.5)
-    for x in (left, right):
-        plot.keep(x - 0.4, x + 0.4, -2.3, 2.5)
-    plot.keep(left - 0.4, right + 0.4, -2.3, -1.5)
-    plot.keep(SQUARE - 0.4, SQUARE + 2.4, -0.3, 2.5)
+    plot.keep_ways()
     _island(plot, kind)
     if LINES[kind].road is not None:
         _park_cars(plot, kind)

@@ -11,16 +11,11 @@ from worldenv.world import Unsupported
 from worldenv.worlds.reference.compile import kernel
 
 LEVELS = 13
+"""Most mipmaps of a texture, whose side is then 4096."""
 
 
-def _linear_of_srgb() -> NDArray[np.float32]:
-    code = np.arange(256) / 255.0
-    linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
-    return np.asarray(linear, dtype=np.float32)
-
-
-def _linear_of_eighths() -> NDArray[np.float32]:
-    code = np.minimum((np.arange(2048) + 0.5) / 8.0, 255.0) / 255.0
+def _linear_of(code: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the linear values of sRGB codes, both in [0, 1]."""
     linear = np.where(code <= 0.04045, code / 12.92, ((code + 0.055) / 1.055) ** 2.4)
     return np.asarray(linear, dtype=np.float32)
 
@@ -31,10 +26,10 @@ def _srgb_of_linear(entries: int) -> NDArray[np.uint8]:
     return (code * 255 + 0.5).astype(np.uint8)
 
 
-LINEAR = _linear_of_srgb()
+LINEAR = _linear_of(np.arange(256) / 255.0)
 """Linear value in [0, 1] of each sRGB code, shape (256,) (IEC 61966-2-1)."""
 
-FINE_LINEAR = _linear_of_eighths()
+FINE_LINEAR = _linear_of(np.minimum((np.arange(2048) + 0.5) / 8.0, 255.0) / 255.0)
 """Linear value of sRGB codes in eighths of a code, taken in the middle, shape (2048,)."""
 
 ENCODE = _srgb_of_linear(8192)

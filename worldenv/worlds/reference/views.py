@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from worldenv.worlds.reference.scene import Instance, Scene, View
-from worldenv.worlds.reference.shapes import bounds
 
 Array = NDArray[np.float64]
 
@@ -49,7 +48,14 @@ def camera_at(x: float, z: float, heading: float, height: float = EYE) -> Array:
 
 def box_of(instance: Instance) -> Array:
     """Return the lowest and highest corner (2, 3) of an instance in the scene."""
-    return bounds(instance.mesh, instance.pose)
+    points = points_of(instance)
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def points_of(instance: Instance, step: int = 1) -> Array:
+    """Return every step-th vertex (n, 3) of an instance in the scene."""
+    points = instance.mesh.vertices[::step].astype(np.float64)
+    return np.asarray(points @ instance.pose[:3, :3].T + instance.pose[:3, 3])
 
 
 def corners(box: Array) -> Array:
@@ -81,10 +87,7 @@ def frame_box(instance: Instance, pose: Array) -> Array | None:
 
     None when part of it lies behind the camera.
     """
-    points = instance.mesh.vertices.astype(np.float64)
-    if len(points) > 400:
-        points = points[:: len(points) // 400]
-    points = np.concatenate([points @ instance.pose[:3, :3].T + instance.pose[:3, 3]])
+    points = points_of(instance, max(1, len(instance.mesh.vertices) // 400))
     image = project(points, pose)
     if image[:, 2].min() < 0.05:
         return None
@@ -137,8 +140,8 @@ def in_the_way(thing: Instance, pose: Array) -> bool:
     beyond += [sign * off > edge for off in (side, down) for sign in (-1, 1)]
     if any(border.all() for border in beyond):
         return False
-    points = thing.mesh.vertices.astype(np.float64) @ thing.pose[:3, :3].T + thing.pose[:3, 3]
-    return _share_before((points - pose[:3, 3]) @ pose[:3, :3], thing.mesh.faces) > CROWDING
+    points = (points_of(thing) - pose[:3, 3]) @ pose[:3, :3]
+    return _share_before(points, thing.mesh.faces) > CROWDING
 
 
 def _share_before(points: Array, faces: NDArray[np.int32]) -> float:
@@ -175,7 +178,7 @@ def _share_before(points: Array, faces: NDArray[np.int32]) -> float:
 
 
 def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]:
-    """Return views with one in front where nothing is in the way, of such that with most scripts.
+    """Return views, first one where nothing is in the way, with as many scripts as any such.
 
     The first view of a scene is the one that a rollout starts from unless it asks for another.
     """

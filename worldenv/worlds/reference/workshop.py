@@ -18,6 +18,7 @@ from worldenv.worlds.reference.rooms import (
     BALL,
     BALL_LANE,
     BALL_START,
+    BESIDE,
     MIDDLE,
     Bay,
     bays,
@@ -103,11 +104,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
 def reimagine(
     scene: Scene, instance: Instance, seed: int
 ) -> tuple[Instance, dict[str, NDArray[np.uint8]]]:
-    """Return another variant of an instance in the same place, and the textures it adds.
-
-    The id, name, category and pose stay; geometry and materials are those of another draw. It
-    always differs from the variant that stands there.
-    """
+    """Return another draw of an instance and the textures it adds, see ``furniture.redrawn``."""
     return redraw(scene, instance, seed, PALETTE)
 
 
@@ -132,9 +129,7 @@ def _fill(layout: Layout) -> None:
     """Furnish the hall."""
     width, _, depth = layout.room
     keep_ways(layout)
-    door = layout.uniform(0.2, 0.9)
-    layout.keep(width / 2 - 1.0, width / 2, door - 0.62, door + 0.62)
-    hang_door(layout, door)
+    door = hang_door(layout)
     edge = width / 2 - 0.06
     north = layout.shuffled(["bench", "lathe", "light", "rack", layout.either("saw", "drill")])
     bays(layout, "north", -edge, edge, ["corner", *north, "corner"], BAYS)
@@ -144,8 +139,8 @@ def _fill(layout: Layout) -> None:
     west = layout.shuffled(["chest", "drill", layout.either("rack", "goods", "saw")])
     bays(layout, "west", -end, end, west, BAYS)
     east = layout.shuffled(["chest", layout.either("air", "goods", "bottles")])
-    bays(layout, "east", -end, door - 0.62, east, BAYS)
-    bays(layout, "east", door + 0.62, end, ["light"], BAYS)
+    bays(layout, "east", -end, door - BESIDE, east, BAYS)
+    bays(layout, "east", door + BESIDE, end, ["light"], BAYS)
     ISLANDS[int(layout.rng.integers(len(ISLANDS)))](layout)
     YARDS[int(layout.rng.integers(len(YARDS)))](layout)
     stand_people(layout)
