@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size, size_of
 from worldenv.worlds.reference.layout import Layout
-from worldenv.worlds.reference.outdoor_views import Looker
+from worldenv.worlds.reference.outdoor_views import OUTDOORS
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import Builder
 from worldenv.worlds.reference.shell import SURFACES, shell_pose, shell_size
+from worldenv.worlds.reference.start import Looker
 from worldenv.worlds.reference.textures import Kit
 from worldenv.worlds.reference.views import camera_at
 
@@ -57,7 +58,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
         layout.add(piece, name, layout.pose(x, 0, z, layout.uniform(0, 90)), size)
     layout.lamps, layout.ambient = _lamps(), (0.3, 0.3, 0.31)
     scene = layout.scene("abstract", seed, None)
-    looker = Looker(scene)
+    looker = Looker(scene, (), OUTDOORS)
     views = {
         "loop": camera_at(-3.6, 2.2, 0),
         "middle": camera_at(-1.6, 1.4, 0),

@@ -61,6 +61,10 @@ SIGHTS = (
     "bush",
 )
 """What views are sought for, after people."""
+HOUSES = 36.0
+"""How far houses stand from the middle, in metres: behind the woods."""
+DISPLAY = 0.74
+"""Factor from light to display range, set by eye."""
 GROUNDS = ("gravel", "slabs", "clinker", "cobbles")
 Redraw = Callable[[int], Piece]
 
@@ -93,7 +97,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     tags["mirrored"] = str(plan.mirror < 0)
     _surround(plan, kind, season, weather)
     fill(plan, kind)
-    return find_outdoor_views(plan.scene(tags, lamps_of(weather), 0.74), SIGHTS)
+    return find_outdoor_views(plan.scene(tags, lamps_of(weather), DISPLAY), SIGHTS)
 
 
 def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
@@ -120,7 +124,7 @@ def _surround(plan: Plan, kind: str, season: str, weather: Weather) -> None:
     for k in range(count):
         turn = start + 360 / count * k + plan.uniform(-15, 15)
         size: Size = (plan.uniform(9, 14), plan.uniform(9.5, 12.5), 8.0)
-        pose = placed(turn=turn) @ placed(0, 0, -36.0)
+        pose = placed(turn=turn) @ placed(0, 0, -HOUSES)
         plan.add(make_house(plan.seed(), size), "house", pose, size, flat=True)
 
 

@@ -143,7 +143,31 @@ def _unwrapped(
 
 
 class Look(NamedTuple):
-    """What someone wears, and what is drawn of the head."""
+    """What someone wears, and what is drawn of the head.
+
+    Attributes:
+        skin: Of the body.
+        face: Of the head, with its features.
+        eye: Of the eyeballs.
+        hair: Of head and beard.
+        cut: One of ``CUTS`` or of those that a head brings along.
+        hat: Of a hat, None for none.
+        peak: Whether the hat has a brim.
+        glasses: Of the frame of spectacles, None for none.
+        top: Of what covers the trunk.
+        inner: Of what shows under a jacket, and of a shirt's strip of buttons.
+        trim: Of collars and prints.
+        bottom: Of trousers or skirt.
+        shoe: Of both.
+        sleeve: How far sleeves reach down the arms, as a share.
+        length: How far trousers reach down the legs, as a share; beyond 1 all the way.
+        hem: Where a top ends on the trunk, as a share of it up from the hips.
+        neck: Where it begins.
+        kind: ``shirt``, ``tee``, ``jacket``, ``jumper``, ``dress`` or ``skirt``.
+        chest: Print on the chest: ``plain``, ``disc`` or ``band``.
+        skirt: How far a skirt reaches down the legs, as a share; 0 for none.
+        repeat: Metres a repeat of the cloth's pattern.
+    """
 
     skin: Material
     face: Material

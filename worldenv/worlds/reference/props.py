@@ -30,13 +30,14 @@ from worldenv.worlds.reference.textures import (
 Shape = Callable[[float], NDArray[np.float32]]
 """Share of a change, 0 to 1 -> vertices (n, 3) in the thing's own frame."""
 
+SHADE = 0.46
+"""Height of a lamp's shade, in metres."""
 ICE_SIZE: Size = (0.8, 0.66, 0.6)
 TANK_SIZE: Size = (1.0, 0.92, 0.46)
 FLOWER_SIZE: Size = (0.72, 0.84, 0.72)
 LAMP_SIZE: Size = (0.62, 1.62, 0.62)
-SHADE = 0.46
-"""Height of a lamp's shade."""
 POT_SIZE: Size = (0.36, 0.26, 0.36)
+"""Sizes that these things are made to: width, height and depth in metres."""
 
 
 @painter

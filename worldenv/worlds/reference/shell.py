@@ -17,6 +17,7 @@ from worldenv.worlds.reference.shapes import Builder, bounds
 from worldenv.worlds.reference.textures import Kit
 
 WINDOW_LIGHT = (1.7, 2.1, 2.6)
+"""Linear RGB radiance of what comes in by a window, bluer than the lamps."""
 
 
 class Palette(NamedTuple):

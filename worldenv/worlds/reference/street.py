@@ -16,7 +16,7 @@ from worldenv.worlds.reference.postures import POSTURES, make_posed
 from worldenv.worlds.reference.scene import Instance, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.sky import MOODS, Weather, draw_weather, lamps_of, make_sky
-from worldenv.worlds.reference.street_fronts import DOOR, make_building
+from worldenv.worlds.reference.street_fronts import DEPTH, DOOR, make_building
 from worldenv.worlds.reference.street_ground import Lines, make_kerb, make_pavement, make_road
 from worldenv.worlds.reference.street_plan import KINDS, LINES, fill, make_street_thing
 from worldenv.worlds.reference.street_styles import Front, read_front
@@ -57,6 +57,12 @@ SIGHTS = (
 """What views are sought for, after people."""
 MARGIN = 0.5
 """How far walks keep from the houses, in metres."""
+REACH = 14.0
+"""How far walks go along the street to either side, in metres."""
+NEAR = 18.0
+"""How far along the street houses are built finely, in metres."""
+DISPLAY = 0.96
+"""Factor from light to display range, set by eye."""
 
 
 def build(seed: int, *, event: str | None = None) -> Scene:
@@ -76,11 +82,10 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     season = draw_season(rng)
     weather = _slanting(draw_weather(rng), rng, kind)
     lines = LINES[kind]
-    reach = 14.0
     walkable = (
-        max(lines.west + MARGIN, -reach),
+        max(lines.west + MARGIN, -REACH),
         lines.north + MARGIN,
-        min(lines.east - MARGIN, reach),
+        min(lines.east - MARGIN, REACH),
         lines.south - MARGIN,
     )
     tags = {
@@ -98,7 +103,7 @@ def build(seed: int, *, event: str | None = None) -> Scene:
     tags["mirrored"] = str(plot.mirror < 0)
     _pave(plot, kind, lines, weather, tags)
     fill(plot, kind)
-    return find_outdoor_views(plot.scene(tags, lamps_of(weather), 0.96), SIGHTS)
+    return find_outdoor_views(plot.scene(tags, lamps_of(weather), DISPLAY), SIGHTS)
 
 
 def _slanting(weather: Weather, rng: np.random.Generator, kind: str) -> Weather:
@@ -152,9 +157,9 @@ def _row(
         width = float(edges[k + 1] - edges[k])
         pose = start @ placed((edges[k] + edges[k + 1]) / 2)
         front = _draw_front(plot, kind, width)
-        near = abs(pose[0, 3]) < 18.0 + width / 2
+        near = abs(pose[0, 3]) < NEAR + width / 2
         piece = make_building(front, plot.seed(), near)
-        size: Size = (width, front.height, 7.0)
+        size: Size = (width, front.height, DEPTH)
         house = plot.add(piece, "building", pose, size, solid=False)
         tags[f"front/{house.id}"] = f"{front.text()},{near}"
         if near:

@@ -16,7 +16,7 @@ from worldenv.worlds.reference.furniture import Piece
 from worldenv.worlds.reference.scene import Material, Mesh
 from worldenv.worlds.reference.shapes import Builder
 from worldenv.worlds.reference.street_signs import draw_pictogram
-from worldenv.worlds.reference.street_styles import Front, Style, draw_style
+from worldenv.worlds.reference.street_styles import STOREY, Front, Style, draw_style
 from worldenv.worlds.reference.textures import Kit
 
 Points = NDArray[np.float64]
@@ -92,7 +92,7 @@ def _openings(front: Front, style: Style) -> tuple[list[tuple[Hole, str]], float
                 ((x - wide / 2, x + wide / 2, 1.0, min(1.0 + tall, front.ground - 0.5)), "w")
             )
         for floor in range(front.storeys):
-            low = front.ground + 3.05 * floor + 0.72
+            low = front.ground + STOREY * floor + 0.72
             holes.append(((x - wide / 2, x + wide / 2, low, low + tall), "w"))
     return holes, front.ground
 

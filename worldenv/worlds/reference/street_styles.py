@@ -36,6 +36,9 @@ SHOPS = [
     "#3f7f86",
 ]
 
+STOREY = 3.05
+"""Height of an upper floor in metres."""
+
 
 class Front(NamedTuple):
     """The openings of a house front.
@@ -58,7 +61,7 @@ class Front(NamedTuple):
     @property
     def height(self) -> float:
         """Height of the wall in metres."""
-        return self.ground + self.storeys * 3.05 + (0.3 if self.pitched else 0.85)
+        return self.ground + self.storeys * STOREY + (0.3 if self.pitched else 0.85)
 
     def middle(self, bay: int) -> float:
         """Return where the middle of a bay is along x."""
@@ -76,7 +79,25 @@ def read_front(text: str) -> Front:
 
 
 class Style(NamedTuple):
-    """What a house is made of."""
+    """What a house is made of.
+
+    Attributes:
+        wall: Of the front above its base.
+        repeat: Metres a repeat of the wall's texture, across and up.
+        base: Of the lowest half metre.
+        trim: Of sills, surrounds, cornices and balconies.
+        panes: Of windows, by their draw.
+        upper: Width and height of windows, in metres.
+        shutter: Of shutters, None for none.
+        surround: Around windows: ``frame``, ``lintel``, or ``sill`` alone.
+        balconies: At which upper windows: ``none``, ``middle`` or ``all``.
+        railing: Of railings, gutters and pipes.
+        shop: Of the wood around shop windows and the boards over them.
+        displays: Of shop windows; none where the front has none.
+        roof: Of tiles.
+        plain: Of the paint of frames.
+        door: Of the doors of far houses.
+    """
 
     wall: Material
     repeat: tuple[float, float]
