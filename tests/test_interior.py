@@ -1,4 +1,3 @@
-import time
 from collections import Counter
 from itertools import combinations
 
@@ -92,18 +91,6 @@ def test_reimagined_things_keep_their_place_and_look_different(scenes):
         if instance.category not in ("plant", "vase", "lamp", "rug", "crate", "table", "person"):
             grown = box_of(new)[1] - box_of(instance)[1]
             assert grown.max() < 0.16, instance.name
-
-
-def test_building_and_reimagining_are_quick(scenes):
-    started = time.process_time()
-    build(21)
-    assert time.process_time() - started < 4
-    times = []
-    for instance in scenes[0].instances[::4]:
-        started = time.process_time()
-        reimagine(scenes[0], instance, 77)
-        times.append(time.process_time() - started)
-    assert np.median(times) < 0.1
 
 
 def test_the_ball_rolls_without_slipping_and_comes_to_rest():

@@ -1,4 +1,3 @@
-import time
 from collections import Counter
 
 import numpy as np
@@ -54,7 +53,7 @@ SIZES = {
 
 @pytest.fixture(scope="module")
 def scenes():
-    # The last two scenes are kept, so that worlds need not build them again.
+    # Only the last scene is kept: the world need not build seed 2 again.
     return {seed: scene_of(SceneName("street", seed, None)) for seed in SEEDS}
 
 
@@ -94,7 +93,6 @@ def test_views_have_the_room_they_promise_and_see_their_targets(scenes):
 
 def test_a_world_shows_the_targets_and_returns_to_the_same_bits(scenes):
     scene = scenes[2]
-    started = time.process_time()
     world = load_world("Reference-v0", size=(96, 96), chunk=18)
     for view in scene.views:
         start = Start(scene={"family": "street", "seed": 2, "view": view.name})
@@ -106,7 +104,6 @@ def test_a_world_shows_the_targets_and_returns_to_the_same_bits(scenes):
             shown = (ids == instance.id).mean()
             rectangle = frame_box(instance, view.pose)
             assert shown > 0.03 * share_of_frame(rectangle), (view.name, name, shown)
-    assert time.process_time() - started < 40  # About 8 on one core of 2020.
     poses = np.tile(np.eye(4), (18, 1, 1))
     for k, degrees in enumerate([*range(20, 181, 20), *range(160, -1, -20)]):
         a = np.radians(degrees)
