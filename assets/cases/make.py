@@ -21,11 +21,8 @@ PARTITION = {"indoor": 24, "urban": 44, "natural": 28, "abstract": 4}
 PLACES = {
     "interior": "indoor",
     "workshop": "indoor",
-    "warehouse": "indoor",
     "street": "urban",
-    "courtyard": "urban",
     "park": "natural",
-    "garden": "natural",
     "plain": "abstract",
     "abstract": "abstract",
 }
@@ -76,7 +73,6 @@ QUICK = (
     "r2m/indoor/001@r2m:closed_loop",
 )
 Row = dict[str, Any]
-Suite = dict[str, Any]
 
 
 def place_of(family: str) -> str:
@@ -451,7 +447,9 @@ def _texts(event: str) -> list[str]:
     return [q.text for q in QUESTIONS[event]]
 
 
-def asked_anew(data: dict[str, Any], replies: Mapping[tuple[str, str], Sequence[bool]]) -> Suite:
+def asked_anew(
+    data: dict[str, Any], replies: Mapping[tuple[str, str], Sequence[bool]]
+) -> dict[str, Any]:
     """Return stored suites with today's questions and their answers, the cases as they are.
 
     Args:
