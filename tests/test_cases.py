@@ -9,7 +9,8 @@ import pytest
 
 from worldenv.case import Case, load_case, load_script, load_suite
 from worldenv.schedule import Settings, plan
-from worldenv.world import UnknownName
+from worldenv.world import UnknownName, WorldEnvError
+from worldenv.worlds.reference import cases as stored_cases
 from worldenv.worlds.reference.cases import QUICK, SUITES, build_suite
 from worldenv.worlds.reference.families import FAMILIES
 
@@ -128,6 +129,12 @@ def test_unknown_suites_are_refused():
     with pytest.raises(UnknownName):
         build_suite("worldmembenhc")
     assert load_suite("r2m").world == "Reference-v0"
+
+
+def test_a_list_of_another_version_is_refused(monkeypatch):
+    monkeypatch.setattr(stored_cases, "VERSION", stored_cases.VERSION + 1)
+    with pytest.raises(WorldEnvError, match="draw it anew"):
+        stored_cases._stored.__wrapped__()
 
 
 def test_quick_selection():

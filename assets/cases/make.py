@@ -12,6 +12,7 @@ from cases.choosing import Offer, Uses, choose, interleaved
 from cases.survey import R2M, Look, Seen
 from cases.words import KINDS, continued, describe, kind_of
 from worldenv.policies.mbench import CAMERA_PHRASES, continuation
+from worldenv.worlds.reference.cases import VERSION
 from worldenv.worlds.reference.questions import QUESTIONS
 
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
@@ -431,7 +432,7 @@ def stored(looks: Sequence[Look], events: dict[str, list[Look]]) -> dict[str, An
         str(event): {"mechanism": mechanism, "questions": _texts(str(event))}
         for event, mechanism in sorted(named.items(), key=lambda e: str(e[0]))
     }
-    return {"version": 2, "events": asked, "suites": suites, "quick": list(QUICK)}
+    return {"version": VERSION, "events": asked, "suites": suites, "quick": list(QUICK)}
 
 
 def _texts(event: str) -> list[str]:
