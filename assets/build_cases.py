@@ -55,8 +55,6 @@ def look_over(run: Map, began: float) -> list[Look]:
         last = 0
         families = [f for f in FAMILIES if place_of(f) == place_of(family)]
         wanted = PARTITION[place_of(family)] / len(families)
-        if "urban" not in map(place_of, FAMILIES) and place_of(family) in ("indoor", "natural"):
-            wanted += PARTITION["urban"] / 2 / len(families)
         first = FEW if place_of(family) == "abstract" else SEEDS
         while last < first or (last < MOST and _views(found, family) < 1.1 * wanted):
             step = first if last < first else MORE

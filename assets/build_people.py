@@ -34,6 +34,8 @@ HEADS = 4
 """Heads of every body."""
 MAP = 256
 """Side of the map of the head, in pixels."""
+REACH, RAYS = 0.4, 96
+"""How far hollows of the head are felt for, in decimetres, and rays from every vertex."""
 
 # Face targets in folders: names without their two ends, and how far they may go.
 FEATURES: dict[str, dict[str, float]] = {
@@ -369,13 +371,11 @@ def draped(
     return out + normals(out, faces) * thick[:, None]
 
 
-def hollow(
-    vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarray, reach: float = 0.4, rays: int = 96
-) -> np.ndarray:
-    """Return how open (n,) to the outside wanted vertices are, 1 freely, within a reach."""
+def hollow(vertices: np.ndarray, faces: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Return how open (n,) to the outside wanted vertices are, 1 freely, within ``REACH``."""
     n = normals(vertices, faces)
-    k = np.arange(rays) + 0.5
-    height, turn = np.sqrt(1 - k / rays), k * np.pi * (1 + 5**0.5)
+    k = np.arange(RAYS) + 0.5
+    height, turn = np.sqrt(1 - k / RAYS), k * np.pi * (1 + 5**0.5)
     wide = np.sqrt(1 - height**2)
     dome = np.stack([wide * np.cos(turn), wide * np.sin(turn), height], axis=1)
     corners = vertices[faces]
@@ -385,7 +385,7 @@ def hollow(
         side = np.cross(n[i], [1.0, 0, 0] if abs(n[i, 0]) < 0.8 else [0, 1.0, 0])
         side /= np.linalg.norm(side)
         way = dome @ np.stack([side, np.cross(n[i], side), n[i]])
-        near = (((middles - vertices[i]) ** 2).sum(axis=1) < (reach + 0.1) ** 2) & (faces != i).all(
+        near = (((middles - vertices[i]) ** 2).sum(axis=1) < (REACH + 0.1) ** 2) & (faces != i).all(
             axis=1
         )
         a, b, c = np.moveaxis(corners[near], 1, 0)
@@ -398,9 +398,9 @@ def hollow(
         turned = np.cross(start, p)
         v = (way[:, None] * turned).sum(axis=-1) / det
         t = (q * turned).sum(axis=-1) / det
-        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t > 0) & (t < reach)
-        first = np.where(hit, t, reach).min(axis=1, initial=reach)
-        free[i] = (first / reach).mean()
+        hit = (u >= 0) & (v >= 0) & (u + v <= 1) & (t > 0) & (t < REACH)
+        first = np.where(hit, t, REACH).min(axis=1, initial=REACH)
+        free[i] = (first / REACH).mean()
     return free
 
 
@@ -453,7 +453,7 @@ def main(package: Path, output: Path) -> None:
             weights[index, b] = value
     spread = weights.sum(axis=1)
     lacking = np.flatnonzero(spread < 1e-6)
-    have = np.flatnonzero(spread > 0)
+    have = np.flatnonzero(spread >= 1e-6)
     for i in lacking:
         weights[i] = weights[have[np.argmin(((base[have] - base[i]) ** 2).sum(axis=1))]]
     weights /= weights.sum(axis=1, keepdims=True)
@@ -645,12 +645,6 @@ def main(package: Path, output: Path) -> None:
     flat[..., 1] = (flat[..., 1] + 2) / 4
     image = np.round(np.clip(flat, 0, 1) * 255).astype(np.uint8)
 
-    tights = faces["tights"]
-    used = np.unique(tights)
-    local = np.searchsorted(used, tights)
-    loose = np.ones(len(base))
-    loose[leg > 0.12] = 0.35
-    loose[arm > 0.1] = 0.3
     thick = np.where(leg > 0.08, np.interp(leg, [0.08, 0.45, 0.9], [0.10, 0.14, 0.26]), 0.12)
     thick = np.where(arm > -0.5, np.interp(arm, [0.0, 0.25, 0.9], [0.06, 0.10, 0.10]), thick)
     thick = np.where(foot > 0.5, 0.06, thick)
@@ -668,12 +662,12 @@ def main(package: Path, output: Path) -> None:
         homes = []
         for pose in (person[-1], "neutral"):
             put = posed(shape, rig, weights, names, joints, pose, 0.0)
-            home = np.array([0, put[used, 1].min() - 0.1, 0])
+            home = np.array([0, put[suit, 1].min() - 0.1, 0])
             put = put - home
             full = put.copy()
-            full[used] = draped(put[used], local, loose[used], thick[used])
+            full[suit] = draped(put[suit], hung, slack, thick[suit])
             full[:, 1] = np.maximum(full[:, 1], 0.0)
-            middle = (put[used].min(axis=0) + put[used].max(axis=0)) / 2 * [1, 0, 1]
+            middle = (put[suit].min(axis=0) + put[suit].max(axis=0)) / 2 * [1, 0, 1]
             if not homes:
                 tall = put[keep, 1].max() / 10
                 scale = np.interp(tall, [1.45, 2.05], [1.56, 1.87]) / tall / 10

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from worldenv.worlds.reference.shapes import bounds
 from worldenv.worlds.reference.start import WALKS
 from worldenv.worlds.reference.views import (
     box_of,
@@ -62,6 +63,13 @@ def check_apart(things, *, slack, allowed=()):
             assert overlap.min() < slack, (a.name, b.name, overlap)
 
 
+def check_inside(things, room):
+    """Every thing's box lies within a room, from above."""
+    for thing in things:
+        low, high = box_of(thing)[:, [0, 2]]
+        assert (low >= room[0] - 1e-6).all() and (high <= room[1] + 1e-6).all(), thing.name
+
+
 def check_standing(scene):
     """Every view has a place to stand."""
     obstacles, room = plan_boxes(scene.instances), room_of(scene)
@@ -81,6 +89,31 @@ def check_views(scene):
         for name in view.targets:
             rectangle = frame_box(scene.instance(name), view.pose)
             assert abs(rectangle).max() <= 1 and share_of_frame(rectangle) >= 0.015
+
+
+def check_pieces(make, size, *, seeds, most_faces, slack, coarse=0.15):
+    """Pieces that ``make(seed)`` returns are sound and vary.
+
+    They exceed their size by at most ``slack`` metres, and the box of a coarse mesh is off by less
+    than ``coarse`` metres.
+    """
+    looks = set()
+    for seed in range(seeds):
+        piece = make(seed)
+        mesh = piece.mesh
+        assert np.isfinite(mesh.vertices).all() and np.isfinite(mesh.uv).all()
+        assert mesh.faces.min() >= 0 and mesh.faces.max() < len(mesh.vertices)
+        assert len(mesh.face_material) == len(mesh.faces) <= most_faces
+        assert {m.texture for m in mesh.materials} <= set(piece.textures)
+        low, high = bounds(mesh)
+        assert low[1] > -1e-6
+        assert (high - low <= np.array(size) + slack).all(), (seed, high - low)
+        if piece.coarse is not None:
+            assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)
+            assert {m.texture for m in piece.coarse.materials} <= set(piece.textures)
+            assert abs(bounds(piece.coarse) - bounds(mesh)).max() < coarse
+        looks.add((len(mesh.faces), tuple(sorted(m.texture for m in mesh.materials))))
+    assert len(looks) >= 0.75 * seeds
 
 
 def check_redrawn(scene, instance, reimagine):

@@ -2,7 +2,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +9,8 @@ import pytest
 
 from worldenv.case import Case, load_case, load_script, load_suite
 from worldenv.schedule import Settings, plan
-from worldenv.world import UnknownName
+from worldenv.world import UnknownName, WorldEnvError
+from worldenv.worlds.reference import cases as stored_cases
 from worldenv.worlds.reference.cases import QUICK, SUITES, build_suite
 from worldenv.worlds.reference.families import FAMILIES
 
@@ -71,14 +71,14 @@ def test_the_square_has_its_85_cases():
 
 
 def test_r2m_has_100_views():
+    from cases.make import place_of
+
     suite = build_suite("r2m")
     assert len(suite.cases) == 100 and set(Counter(i.script for i in suite).values()) == {100}
     assert len({i.script for i in suite}) == 3 and suite.options == {"rule": "paper"}
-    places = {"interior": "indoor", "workshop": "indoor", "park": "natural", "street": "urban"}
     for case in suite.cases.values():
         assert case.K[0][0] == 969.77 and case.size == (1920, 1080)
-        family = case.scene["family"]
-        assert case.category == places.get(family, case.category)
+        assert case.category == place_of(case.scene["family"])
         assert case.id.split("/")[1] == case.category
     rich = sum(c.kind == "rich in objects" for c in suite.cases.values())
     assert 80 <= rich <= 95
@@ -131,6 +131,12 @@ def test_unknown_suites_are_refused():
     assert load_suite("r2m").world == "Reference-v0"
 
 
+def test_a_list_of_another_version_is_refused(monkeypatch):
+    monkeypatch.setattr(stored_cases, "VERSION", stored_cases.VERSION + 1)
+    with pytest.raises(WorldEnvError, match="draw it anew"):
+        stored_cases._stored.__wrapped__()
+
+
 def test_quick_selection():
     assert len(QUICK) == 10
     known = {i.key: i for i in ITEMS}
@@ -155,10 +161,8 @@ def test_event_cases_carry_eight_questions():
                 assert True in case.event.answers and False in case.event.answers
 
 
-def test_planning_all_items_is_quick():
-    began = time.perf_counter()
-    episodes = plan(Settings("Reference-v0"), ["worldmembench"])
-    assert len(episodes) >= 660 and time.perf_counter() - began < 5
+def test_all_items_are_planned():
+    assert len(plan(Settings("Reference-v0"), ["worldmembench"])) >= 660
 
 
 def _scenes():

@@ -31,8 +31,8 @@ from worldenv.worlds.reference.walking import STEP, stride, travelled, walker
 sys.path.insert(0, str(Path(__file__).parents[1] / "assets"))
 LEFT, BACK = 60 / 16, 300 / 16
 """Seconds at which the dynamic script turns away and turns back."""
-SEEDS = {"ball_rolls_off": 0, "door_opens": 1}
-STAGED = tuple(e for e in EVENTS if e not in SEEDS)
+UNSTAGED = ("ball_rolls_off", "door_opens")
+STAGED = tuple(e for e in EVENTS if e not in UNSTAGED)
 
 
 @lru_cache(maxsize=8)
@@ -233,7 +233,7 @@ def test_a_walker_keeps_its_feet_on_the_floor_and_its_limbs_rigid() -> None:
         lengths = np.linalg.norm(part[:, :, None] - part[:, None], axis=-1)
         assert abs(lengths - lengths[0]).max() < 1e-3
     assert 0.01 < np.ptp(walk[:, :, 1].max(axis=1)) < 0.08
-    knees = [np.ptp(walk[:, figure.thigh[k] == 1, 2].mean(axis=1) + 0 * way) for k in (0, 1)]
+    knees = [np.ptp(walk[:, figure.thigh[k] == 1, 2].mean(axis=1)) for k in (0, 1)]
     assert min(knees) > 0.1
 
 
@@ -250,7 +250,7 @@ def test_every_event_has_eight_questions_and_its_share_of_cases(name: str) -> No
         assert case.event is not None
         assert case.event.questions == tuple(q.text for q in rows)
         assert case.event.answers == tuple(not q.denies for q in rows)
-        assert f"worldmembench:{case.category}" == "worldmembench:dynamic"
+        assert case.category == "dynamic"
     if name in STAGED:
         scene, _, _ = stage(name)
         held: dict[str, Any] = statements_of(event_of(scene))

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scene_checks import check_pieces
 
 from worldenv.worlds.reference import (
     cabinetry,
@@ -13,7 +14,6 @@ from worldenv.worlds.reference import (
 )
 from worldenv.worlds.reference.events import POT_SIZE
 from worldenv.worlds.reference.furniture import MAKERS, make
-from worldenv.worlds.reference.shapes import bounds
 
 assert cabinetry and fixtures and objects and props and seats
 assert gear and machines and storage
@@ -76,28 +76,14 @@ def test_there_are_at_least_fourteen_kinds():
 
 @pytest.mark.parametrize("category", sorted(SIZES))
 def test_pieces_keep_to_their_size_and_vary(category):
-    size = np.array(SIZES[category])
-    looks = set()
-    for seed in range(8):
-        piece = make(category, seed, tuple(size))
-        mesh = piece.mesh
-        assert np.isfinite(mesh.vertices).all() and np.isfinite(mesh.uv).all()
-        assert mesh.faces.min() >= 0 and mesh.faces.max() < len(mesh.vertices)
-        assert len(mesh.face_material) == len(mesh.faces) <= 4600
-        assert {m.texture for m in mesh.materials} <= set(piece.textures)
-        low, high = bounds(mesh)
-        assert low[1] > -1e-6
-        # Handles, papers and brims may stand out a little.
-        assert (high - low <= size + (0.22 if category == "workbench" else 0.115)).all(), (
-            seed,
-            high - low,
-        )
-        if piece.coarse is not None:
-            assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)
-            assert {m.texture for m in piece.coarse.materials} <= set(piece.textures)
-            assert abs(bounds(piece.coarse) - bounds(mesh)).max() < 0.15
-        looks.add((len(mesh.faces), tuple(sorted(m.texture for m in mesh.materials))))
-    assert len(looks) >= 6
+    # Handles, papers and brims may stand out a little.
+    check_pieces(
+        lambda seed: make(category, seed, SIZES[category]),
+        SIZES[category],
+        seeds=8,
+        most_faces=4600,
+        slack=0.22 if category == "workbench" else 0.115,
+    )
 
 
 def test_equal_seeds_make_equal_pieces():

@@ -308,10 +308,7 @@ def test_forked_children_render_after_the_parent_used_all_cores() -> None:
             status = 1
             try:
                 world = reference(threads=None) if make_anew else parent
-                if make_anew:
-                    world.reset(BALL, seed=0)
-                else:
-                    world.reset(BALL, seed=0)
+                world.reset(BALL, seed=0)
                 chunk = world.step(yaws(5, 10))
                 os.write(write, chunk.frames.tobytes())
                 status = 0

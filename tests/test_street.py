@@ -1,4 +1,3 @@
-import time
 from collections import Counter
 
 import numpy as np
@@ -6,6 +5,7 @@ import pytest
 from scene_checks import (
     check_apart,
     check_inventory,
+    check_pieces,
     check_redrawn,
     check_standing,
     check_views,
@@ -54,7 +54,7 @@ SIZES = {
 
 @pytest.fixture(scope="module")
 def scenes():
-    # The last two scenes are kept, so that worlds need not build them again.
+    # Only the last scene is kept: the world need not build seed 2 again.
     return {seed: scene_of(SceneName("street", seed, None)) for seed in SEEDS}
 
 
@@ -94,7 +94,6 @@ def test_views_have_the_room_they_promise_and_see_their_targets(scenes):
 
 def test_a_world_shows_the_targets_and_returns_to_the_same_bits(scenes):
     scene = scenes[2]
-    started = time.process_time()
     world = load_world("Reference-v0", size=(96, 96), chunk=18)
     for view in scene.views:
         start = Start(scene={"family": "street", "seed": 2, "view": view.name})
@@ -106,7 +105,6 @@ def test_a_world_shows_the_targets_and_returns_to_the_same_bits(scenes):
             shown = (ids == instance.id).mean()
             rectangle = frame_box(instance, view.pose)
             assert shown > 0.03 * share_of_frame(rectangle), (view.name, name, shown)
-    assert time.process_time() - started < 40  # About 8 on one core of 2020.
     poses = np.tile(np.eye(4), (18, 1, 1))
     for k, degrees in enumerate([*range(20, 181, 20), *range(160, -1, -20)]):
         a = np.radians(degrees)
@@ -150,23 +148,15 @@ def test_a_house_keeps_its_openings_in_another_look():
 @pytest.mark.parametrize("category", sorted(SIZES))
 def test_things_keep_to_their_size_and_vary(category):
     size = np.array(SIZES[category])
-    looks = set()
-    for seed in range(5):
-        piece = make_street_thing(category, seed, tuple(size), list(SEASONS)[seed % 3])
-        mesh = piece.mesh
-        assert np.isfinite(mesh.vertices).all() and np.isfinite(mesh.uv).all()
-        assert mesh.faces.min() >= 0 and mesh.faces.max() < len(mesh.vertices)
-        assert len(mesh.face_material) == len(mesh.faces) <= 6000
-        low, high = bounds(mesh)
-        assert low[1] > -1e-6
-        # Crowns, mirrors, flowers on a table and the higher car may stand out.
-        slack = 0.3 * size + 0.15 if category in ("tree", "car", "cafe table") else 0.2
-        assert (high - low <= size + slack).all(), (seed, high - low)
-        if piece.coarse is not None:
-            assert len(piece.coarse.faces) < 0.6 * len(mesh.faces)
-            assert {m.texture for m in piece.coarse.materials} <= set(piece.textures)
-        looks.add((len(mesh.faces), tuple(sorted(m.texture for m in mesh.materials))))
-    assert len(looks) >= 4
+    # Crowns, mirrors, flowers on a table and the higher car may stand out.
+    large = category in ("tree", "car", "cafe table")
+    check_pieces(
+        lambda seed: make_street_thing(category, seed, SIZES[category], list(SEASONS)[seed % 3]),
+        size,
+        seeds=5,
+        most_faces=6000,
+        slack=0.3 * size + 0.15 if large else 0.2,
+    )
 
 
 def test_events_are_refused():

@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from scene_checks import (
     check_apart,
+    check_inside,
     check_inventory,
     check_redrawn,
     check_views,
@@ -14,10 +15,7 @@ from scene_checks import (
 
 from worldenv.worlds.reference.events import EVENTS
 from worldenv.worlds.reference.families import FAMILIES
-from worldenv.worlds.reference.views import (
-    box_of,
-    room_of,
-)
+from worldenv.worlds.reference.views import room_of
 from worldenv.worlds.reference.workshop import LANDMARKS, SETTING, build, reimagine
 
 SEEDS = (0, 2, 5)
@@ -73,12 +71,8 @@ def test_halls_are_rich_and_hold_things_of_their_own(scenes):
 
 def test_nothing_intersects_and_everything_is_inside(scenes):
     for scene in scenes.values():
-        room = room_of(scene)
         things = [i for i in scene.instances if not i.flat]
-        boxes = [box_of(i) for i in things]
-        for thing, box in zip(things, boxes, strict=True):
-            assert (box[0, [0, 2]] >= room[0] - 1e-6).all(), thing.name
-            assert (box[1, [0, 2]] <= room[1] + 1e-6).all(), thing.name
+        check_inside(things, room_of(scene))
         check_apart(things, slack=0.004, allowed=({"doorway", "door"},))
 
 

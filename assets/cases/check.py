@@ -29,15 +29,12 @@ def scenes() -> dict[SceneKey, dict[str, tuple[Case, list[str]]]]:
     return found
 
 
-def faults(
-    key: SceneKey, cases: Iterable[tuple[Case, list[str]]], *, pixels: bool = True
-) -> Iterator[str]:
+def faults(key: SceneKey, cases: Iterable[tuple[Case, list[str]]]) -> Iterator[str]:
     """Yield what is wrong with cases of one scene.
 
     Args:
         key: Family, seed and event.
         cases: Each case with its scripts.
-        pixels: Whether to draw what hides targets, too.
     """
     scene = built(*key)
     drawing = Drawing(scene)
@@ -53,19 +50,19 @@ def faults(
         if crowded(view, things):
             yield f"{case.id}: something is in the way of the view"
         lens = WIDE if case.id.startswith("r2m") else SQUARE
-        image = drawing.draw(view.pose, None, lens) if pixels else None
+        image = drawing.draw(view.pose, None, lens)
         for target in case.targets:
             thing = scene.instance(target.name)
             if (thing.id, thing.category) != (target.instance, target.noun):
                 yield f"{case.id}: {target.name} is another thing"
             if whole(drawing.points[thing.name], view.pose, lens) < 0.01:
                 yield f"{case.id}: {target.name} is not whole or too small"
-            if image is not None and case.event is None:
+            if case.event is None:
                 shown = int((image == thing.id).sum())
                 alone = int((drawing.draw(view.pose, thing.id, lens) > 0).sum())
                 if shown < 0.5 * LEAST_PIXELS * image.size or shown <= (UNHIDDEN - 0.1) * alone:
                     yield f"{case.id}: {target.name} is hidden or too small"
-        if pixels and case.event is not None and watched(scene, view) is None:
+        if case.event is not None and watched(scene, view) is None:
             yield f"{case.id}: {case.event.name} is not well seen"
         for script in scripts:
             path = load_script(script).path(None, case)

@@ -58,9 +58,9 @@ def points_of(thing: Instance) -> Array:
     return np.asarray(points @ thing.pose[:3, :3].T + thing.pose[:3, 3])
 
 
-def gone(points: Array, pose: Array, lens: Lens = SQUARE) -> bool:
-    """Return whether none of some points (n, 3) lies in the frame of a camera."""
-    image = project(points, pose, lens.fov, lens.aspect)
+def gone(points: Array, pose: Array) -> bool:
+    """Return whether none of some points (n, 3) lies in the square frame of a camera."""
+    image = project(points, pose, SQUARE.fov, SQUARE.aspect)
     inside = (image[:, 2] > 0.02) & (abs(image[:, :2]) < 1.01).all(axis=1)
     return not bool(inside.any())
 

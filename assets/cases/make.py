@@ -12,6 +12,7 @@ from cases.choosing import Offer, Uses, choose, interleaved
 from cases.survey import R2M, Look, Seen
 from cases.words import KINDS, continued, describe, kind_of
 from worldenv.policies.mbench import CAMERA_PHRASES, continuation
+from worldenv.worlds.reference.cases import VERSION
 from worldenv.worlds.reference.questions import QUESTIONS
 
 ROTATIONS = ("worldmembench:lrlr", "worldmembench:lrlrlr", "worldmembench:lrud")
@@ -21,11 +22,8 @@ PARTITION = {"indoor": 24, "urban": 44, "natural": 28, "abstract": 4}
 PLACES = {
     "interior": "indoor",
     "workshop": "indoor",
-    "warehouse": "indoor",
     "street": "urban",
-    "courtyard": "urban",
     "park": "natural",
-    "garden": "natural",
     "plain": "abstract",
     "abstract": "abstract",
 }
@@ -76,7 +74,6 @@ QUICK = (
     "r2m/indoor/001@r2m:closed_loop",
 )
 Row = dict[str, Any]
-Suite = dict[str, Any]
 
 
 def place_of(family: str) -> str:
@@ -135,17 +132,18 @@ def environment_of(look: Look) -> str:
     return look.family if sorts is None else f"{look.family}: {sorts[look.sort]}"
 
 
-def pins(kind: str, offers: Iterable[Offer]) -> dict[int, Offer]:
-    """Return number -> offer of the pinned cases of ``suite/category`` that there are."""
-    found = {}
+def put_pinned(kind: str, listed: list[tuple[str, Offer]], name: str | None = None) -> None:
+    """Swap the pinned cases of ``suite/category`` to their numbers, only of a name where given."""
     for case, key in PINNED.items():
-        if case.rpartition("/")[0] == kind:
-            match = next((o for o in offers if o.look.key == key), None)
-            if match is None:
-                print(f"pinned case {case} no longer passes the checks", flush=True)
-            else:
-                found[int(case.rpartition("/")[2])] = match
-    return found
+        category, _, number = case.rpartition("/")
+        if category != kind:
+            continue
+        found = (k for k, (n, o) in enumerate(listed) if o.look.key == key and name in (None, n))
+        at, wanted = next(found, None), int(number) - 1
+        if at is None:
+            print(f"pinned case {case} no longer passes the checks", flush=True)
+        else:
+            listed[wanted], listed[at] = listed[at], listed[wanted]
 
 
 def row(case: str, category: str, kind: str, offer: Offer, scripts: Sequence[str]) -> Row:
@@ -176,9 +174,7 @@ def numbered(
     order = [(names[n], None) for n in interleaved(list(groups.values()))]
     left = {name: list(offers) for name, offers in groups.items()}
     listed: list[tuple[str, Offer]] = [(name, left[name].pop(0)) for name, _ in order]
-    for number, offer in pins(f"{suite}/{category}", [o for _, o in listed]).items():
-        k = next(k for k, (_, o) in enumerate(listed) if o is offer)
-        listed[number - 1], listed[k] = listed[k], listed[number - 1]
+    put_pinned(f"{suite}/{category}", listed)
     return [
         row(f"{suite}/{category}/{k:03d}", category, name, offer, scripts)
         for k, (name, offer) in enumerate(listed, start=1)
@@ -200,7 +196,7 @@ def taken(
     Raises:
         SystemExit: there are too few.
     """
-    first = [o for o in pins_quiet(category, offers) if uses.views[o.look.key] < 3]
+    first = [o for o in pinned_in(category, offers) if uses.views[o.look.key] < 3]
     rest = [o for o in offers if not any(o is p for p in first)]
     chosen = choose(rest, count, uses, pinned=first, **how)
     if len(chosen) < count:
@@ -208,7 +204,7 @@ def taken(
     return chosen
 
 
-def pins_quiet(kind: str, offers: Iterable[Offer]) -> list[Offer]:
+def pinned_in(kind: str, offers: Iterable[Offer]) -> list[Offer]:
     """Return the offers that are pinned in ``suite/category``."""
     wanted = [key for case, key in PINNED.items() if case.rpartition("/")[0] == kind]
     return [o for o in offers if o.look.key in wanted]
@@ -297,32 +293,24 @@ def mbench(looks: Sequence[Look], events: dict[str, list[Look]]) -> list[Row]:
         raise SystemExit(f"only {len(changing)} of 10 exits with an event; add seeds")
     script = "mbench:exit_reenter(motion={})"
     exits: dict[str, list[tuple[str, Offer]]] = {"human": [], "object": []}
-    for motion, count in (("yaw", 20), ("strafe", 20), ("dolly", 20)):
-        category = {"yaw": "human", "strafe": "object"}.get(motion, "none")
-        pinned = pins_quiet(f"mbench/{category}", pools[motion])
-        rest = [o for o in pools[motion] if not any(o is p for p in pinned)]
-        number = count - (10 if motion == "yaw" else 0)
-        found = choose(rest, number, uses, pinned=pinned, prefer=_human, preferred=number // 3)
-        if len(found) < number:
-            raise SystemExit(f"only {len(found)} of {number} {motion} exits; add seeds")
+    pinned_exits = {"yaw": "human", "strafe": "object"}
+    for motion, count in (("yaw", 20 - len(changing)), ("strafe", 20), ("dolly", 20)):
+        category = pinned_exits.get(motion, motion)
+        found = taken(
+            motion,
+            f"mbench/{category}",
+            pools[motion],
+            count,
+            uses,
+            prefer=_human,
+            preferred=count // 3,
+        )
         for offer in found:
             exits["human" if _human(offer) else "object"].append((motion, offer))
     rows = []
-    for category, pairs in exits.items():
-        listed = list(pairs)
-        for case, key in PINNED.items():
-            suite, _, number_text = case.rpartition("/")
-            if suite == f"mbench/{category}":
-                wanted = "strafe" if category == "object" else "yaw"
-                at = next(
-                    (k for k, (m, o) in enumerate(listed) if m == wanted and o.look.key == key),
-                    None,
-                )
-                if at is None:
-                    print(f"pinned case {case} no longer passes the checks", flush=True)
-                else:
-                    number = int(number_text) - 1
-                    listed[number], listed[at] = listed[at], listed[number]
+    for motion, category in pinned_exits.items():
+        put_pinned(f"mbench/{category}", exits[category], motion)
+    for category, listed in exits.items():
         rows.append(
             [
                 row(f"mbench/{category}/{k:03d}", category, motion, offer, [script.format(motion)])
@@ -413,7 +401,7 @@ def r2m(looks: Sequence[Look]) -> list[Row]:
             continue
         poor = [o for o in pools[place] if o.look.things < RICH]
         rich = [o for o in pools[place] if o.look.things >= RICH]
-        first = pins_quiet(f"r2m/{place}", pools[place])
+        first = pinned_in(f"r2m/{place}", pools[place])
         sparse = min(left, len(poor), max(count - len(rich), round(count * 0.2)))
         found = [*first, *choose([o for o in poor if o not in first], sparse, uses, most_people=9)]
         rest = [o for o in rich if o not in first]
@@ -444,14 +432,16 @@ def stored(looks: Sequence[Look], events: dict[str, list[Look]]) -> dict[str, An
         str(event): {"mechanism": mechanism, "questions": _texts(str(event))}
         for event, mechanism in sorted(named.items(), key=lambda e: str(e[0]))
     }
-    return {"version": 2, "events": asked, "suites": suites, "quick": list(QUICK)}
+    return {"version": VERSION, "events": asked, "suites": suites, "quick": list(QUICK)}
 
 
 def _texts(event: str) -> list[str]:
     return [q.text for q in QUESTIONS[event]]
 
 
-def asked_anew(data: dict[str, Any], replies: Mapping[tuple[str, str], Sequence[bool]]) -> Suite:
+def asked_anew(
+    data: dict[str, Any], replies: Mapping[tuple[str, str], Sequence[bool]]
+) -> dict[str, Any]:
     """Return stored suites with today's questions and their answers, the cases as they are.
 
     Args:

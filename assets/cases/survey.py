@@ -10,7 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from cases.drawing import SQUARE, WIDE, Array, Drawing, Lens, frame_of, gone, moved, turned
+from cases.drawing import (
+    SQUARE,
+    WIDE,
+    Array,
+    Drawing,
+    Lens,
+    frame_of,
+    gone,
+    moved,
+    points_of,
+    turned,
+)
 from cases.words import setting_of
 from worldenv.case import load_script
 from worldenv.evaluators.events import Glimpse, judge, started
@@ -52,7 +63,6 @@ class Seen:
         noun: Its category.
         instance: Its id.
         share: Of the frame, 0 to 1, by pixels.
-        variant: Which of its kind.
         leaves: How it leaves the frame wholly: ``left`` and ``up`` by 60 degrees, ``right`` by 90.
         wide: Whether it is whole and large enough through R2M's lens too.
     """
@@ -61,7 +71,6 @@ class Seen:
     noun: str
     instance: int
     share: float
-    variant: str
     leaves: tuple[str, ...]
     wide: bool
 
@@ -124,7 +133,7 @@ def built(family: str, seed: int, event: str | None = None) -> Scene:
 def setting_categories(scene: Scene) -> frozenset[str]:
     """Return the categories of a scene that are its setting and no targets."""
     module = module_of(scene.tags["family"])
-    own = (*getattr(module, "SETTING", ()), *getattr(module, "SHELL", {}).values())
+    own = getattr(module, "SETTING", ())
     return frozenset((*start.NOT_TARGETS, *own, *scene.tags.get("setting", "").split(",")))
 
 
@@ -147,17 +156,12 @@ def whole(points: Array, pose: Array, lens: Lens = SQUARE) -> float:
     return share_of_frame(rectangle)
 
 
-def visible(drawing: Drawing, pose: Array, thing: Instance, lens: Lens = SQUARE) -> float:
+def _visible(drawing: Drawing, image: Any, pose: Array, thing: Instance) -> float:
     """Return the share of the frame of a thing's pixels, 0 where more than a little is hidden."""
-    image = drawing.draw(pose, None, lens)
-    return _visible(drawing, image, pose, thing, lens)
-
-
-def _visible(drawing: Drawing, image: Any, pose: Array, thing: Instance, lens: Lens) -> float:
     pixels = int((image == thing.id).sum())
     if pixels <= LEAST_PIXELS * image.size:
         return 0.0
-    alone = int((drawing.draw(pose, thing.id, lens) > 0).sum())
+    alone = int((drawing.draw(pose, thing.id) > 0).sum())
     return pixels / image.size if pixels > UNHIDDEN * alone else 0.0
 
 
@@ -221,11 +225,11 @@ def _seen(scene: Scene, drawing: Drawing, view: View, setting: frozenset[str]) -
     found = []
     for name in names:
         thing, points = scene.instance(name), drawing.points[name]
-        share = _visible(drawing, image, view.pose, thing, SQUARE)
+        share = _visible(drawing, image, view.pose, thing)
         if share:
             wide = whole(points, view.pose, WIDE) >= 0.5 * LEAST
             leaves = departures(points, view.pose)
-            found.append(Seen(name, thing.category, thing.id, share, thing.variant, leaves, wide))
+            found.append(Seen(name, thing.category, thing.id, share, leaves, wide))
     return tuple(sorted(found, key=lambda s: (s.noun != "person", -s.share)))
 
 
@@ -315,12 +319,12 @@ def watched(scene: Scene, view: View) -> Seen | None:
         return None
     moments = [at_time(scene, t) for t in (0.0, 2.0, change.duration)]
     for k, thing in enumerate(moments):
-        points = frame_of(_points(thing), view.pose)
+        points = frame_of(points_of(thing), view.pose)
         small = k > 0 and change.mechanism in SMALL_AT_END
         if points is None or abs(points).max() >= MARGIN:
             return None
         if (share_of_frame(points) < 0.015 and not small) or not {"left"} <= set(
-            departures(_points(thing), view.pose)
+            departures(points_of(thing), view.pose)
         ):
             return None
     share = 0.0
@@ -336,22 +340,16 @@ def watched(scene: Scene, view: View) -> Seen | None:
         if pixels <= UNHIDDEN * alone:
             return None
         share = max(share, pixels / image.size)
-    leaves = set.intersection(*(set(departures(_points(m), view.pose)) for m in moments))
+    leaves = set.intersection(*(set(departures(points_of(m), view.pose)) for m in moments))
     thing = moments[0]
     return Seen(
         thing.name,
         thing.category,
         thing.id,
         share,
-        thing.variant,
         tuple(sorted(leaves)),
-        all(whole(_points(m), view.pose, WIDE) > 0 for m in moments),
+        all(whole(points_of(m), view.pose, WIDE) > 0 for m in moments),
     )
-
-
-def _points(thing: Instance) -> Array:
-    points = thing.mesh.vertices.astype(np.float64)
-    return np.asarray(points @ thing.pose[:3, :3].T + thing.pose[:3, 3])
 
 
 def at_time(scene: Scene, t: float) -> Instance:

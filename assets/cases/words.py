@@ -124,7 +124,7 @@ def describe(setting: str, nouns: Sequence[str], event: str | None = None) -> st
     text = f"{setting}, with {listed(nouns)} in view."
     if event is None:
         return text
-    return f"{text} {HAPPENS.get(event, f'Something changes: {event.replace(chr(95), chr(32))}.')}"
+    return f"{text} {HAPPENS[event]}"
 
 
 PASSED = {

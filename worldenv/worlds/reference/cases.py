@@ -11,13 +11,14 @@ from importlib import resources
 from typing import Any
 
 from worldenv.case import Case, Event, Item, Suite, Target
-from worldenv.world import UnknownName
+from worldenv.world import UnknownName, WorldEnvError
 
 SQUARE = "worldmembench-square"
 SUITES = ("worldmembench", SQUARE, "mbench", "r2m")
 """Ids of the built-in suites. ``worldmembench-square`` walks a square through 85 of the static
 cases of ``worldmembench``, the camera-following subset."""
-
+VERSION = 2
+"""Of the layout of ``data/cases.json``."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "worldmembench": {},
     SQUARE: {},
@@ -30,6 +31,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def _stored() -> dict[str, Any]:
     path = resources.files("worldenv.worlds.reference") / "data" / "cases.json"
     stored: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if stored["version"] != VERSION:
+        raise WorldEnvError(
+            f"cases.json has version {stored['version']} instead of {VERSION}; "
+            "draw it anew by assets/build_cases.py"
+        )
     return stored
 
 
