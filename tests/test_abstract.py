@@ -29,7 +29,7 @@ def test_solids_stand_apart_and_leave_room_to_walk(seed):
     assert {"r2m:out_and_back", "r2m:translation_rotation", "r2m:closed_loop"} <= set(loop.scripts)
     for script in loop.scripts:
         if script in WALKS:
-            assert free_way(walked(scene, loop.pose, WALKS[script]), obstacles, room)
+            assert free_way(walked(loop.pose, WALKS[script]), obstacles, room)
 
 
 def test_reimagining_keeps_place_and_changes_looks():

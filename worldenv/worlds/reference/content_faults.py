@@ -164,10 +164,10 @@ class Content:
         changed = lit
         if shaped:
             changed = relight(lit, scene, sorted(shaped), threads, later=True)
-            changed, after = after._refreshed(changed, look, threads, True)
         elif painted:
             unlit = None if lit.unlit is None else replace(lit.unlit, scene=scene)
             changed = replace(lit, scene=scene, unlit=unlit)
+        changed, after = after._refreshed(changed, look, threads, bool(shaped))
         if "relight" in self.doses and any(self.memory.last[i] >= self.light[1] for i in back):
             after = replace(after, light=(self.light[0] + 1, look.frame))
             changed = changed.with_gain(after._gain())

@@ -112,7 +112,9 @@ def window(kit: Kit, b: Builder, size: Size) -> Mesh:
     for j in range(1, rows):
         y = y0 + (y1 - y0) * j / rows
         b.box((-x1 + t, y - 0.014, 0.026), (x1 - t, y + 0.014, 0.046), frame)
-    b.box((-x1 - 0.04, y0 - 0.04, 0.002), (x1 + 0.04, y0, min(d, 0.14)), frame)
+    # Curtains hang before the sill, not through it.
+    deep = 0.07 if curtains else min(d, 0.14)
+    b.box((-x1 - 0.04, y0 - 0.04, 0.002), (x1 + 0.04, y0, deep), frame)
     if curtains:
         stuff = kit.material(
             "fabric",

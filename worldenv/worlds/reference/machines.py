@@ -80,7 +80,8 @@ def drill_press(kit: Kit, b: Builder, size: Size) -> Mesh:
     b.box((-w * 0.42, table, back + 0.08), (w * 0.42, table + 0.04, d / 2), steel, bevel=0.008)
     head = 0.72 * h
     b.box((-w * 0.3, head, -d * 0.42), (w * 0.3, h - 0.16, d * 0.36), coat, bevel=0.03)
-    b.box((-w * 0.36, h - 0.16, -d / 2), (w * 0.36, h, d * 0.42), coat, bevel=0.05)
+    # Its lower corners stay outside the head, within which they would get no light.
+    b.box((-w * 0.36, h - 0.16, -d / 2), (w * 0.36, h, d * 0.42), coat, bevel=0.02)
     b.cylinder(0.05, head - 0.12, head, steel, sides=12, pose=placed(0, 0, d * 0.16))
     b.cylinder(0.012, head - 0.3, head - 0.12, dark, top=0.02, sides=8, pose=placed(0, 0, d * 0.16))
     hub = (w * 0.32, head + 0.08, d * 0.16)

@@ -172,11 +172,13 @@ def kiosk(kit: Kit, b: Builder, size: Size) -> Mesh:
     low, high = 1.0, min(2.0, top - 0.15)
     b.box((-x, 0, -z), (x, 0.12, z), kit.material("concrete", "#8f9090"), bevel=0.01)
     half = 0.62 * x
-    b.box((-x, 0.12, -z), (x, top, z - 0.02), wall, bevel=0, repeat=1.7, skip="Z")
-    b.box((-x, 0.12, z - 0.08), (x, low - 0.05, z), wall, bevel=0, repeat=1.7)
-    for s0, s1 in ((-x, -half), (half, x)):
+    # Boards end at the posts: corners within a post get no light, and darken the whole board.
+    end = x - 0.04
+    b.box((-x, 0.12, -z), (x, top, z - 0.04), wall, bevel=0, repeat=1.7, skip="Z")
+    b.box((-end, 0.12, z - 0.08), (end, low - 0.05, z), wall, bevel=0, repeat=1.7)
+    for s0, s1 in ((-end, -half), (half, end)):
         b.box((s0, low - 0.05, z - 0.08), (s1, high, z), wall, bevel=0, repeat=1.7)
-    b.box((-x, high, z - 0.08), (x, top, z), wall, bevel=0, repeat=1.7)
+    b.box((-end, high, z - 0.08), (end, top, z), wall, bevel=0, repeat=1.7)
     b.patch((-x + 0.05, 0.2, z - 0.7), (2 * x - 0.1, 0, 0), (0, top - 0.3, 0), dark)
     for k in range(5):
         tone = kit.material("plain", kit.pick(BRIGHTS))

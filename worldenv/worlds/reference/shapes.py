@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -47,6 +48,38 @@ def bounds(mesh: Mesh) -> NDArray[np.float64]:
     """Return the lowest and highest corner (2, 3) of a mesh, in its own frame."""
     points = mesh.vertices.astype(np.float64)
     return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def _carried(
+    line: NDArray[np.float64], closed: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the directions (n, 3) of a line and unit sides (n, 3) that turn no more than it does.
+
+    A side chosen anew at each point would flip where the line passes from level to steep, and
+    the skin of a tube would cross itself there.
+    """
+    if closed:
+        along = np.gradient(np.concatenate([line[-2:-1], line, line[1:2]]), axis=0)[1:-1]
+    else:
+        along = np.gradient(line, axis=0)
+    along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
+    helper = [1.0, 0, 0] if abs(along[0, 1]) > 0.8 else [0, 1.0, 0]
+    first = np.cross(helper, along[0])
+    sides = [first / np.linalg.norm(first)]
+    for before, after in itertools.pairwise(along):
+        axis, cosine = np.cross(before, after), float(before @ after)
+        old = sides[-1]
+        # The least turn that takes one direction to the next (Rodrigues).
+        turned = cosine * old + np.cross(axis, old) + axis * (axis @ old) / max(1 + cosine, 1e-9)
+        turned -= (turned @ after) * after
+        sides.append(turned / np.linalg.norm(turned))
+    side = np.array(sides)
+    if closed:
+        # What the way round has twisted is given back evenly, so that both ends meet.
+        twist = np.arctan2(np.cross(side[-1], side[0]) @ along[0], side[-1] @ side[0])
+        share = twist * np.linspace(0, 1, len(line))[:, None]
+        side = np.cos(share) * side + np.sin(share) * np.cross(along, side)
+    return along, side
 
 
 class Builder:
@@ -289,15 +322,12 @@ class Builder:
         repeat: float = 0.5,
         pose: NDArray[np.float64] | None = None,
     ) -> None:
-        """Add a round bar along a line of points (n, 3), closed at both ends."""
+        """Add a round bar along a line of points (n, 3), with ends unless the line closes."""
         line = np.asarray(points, dtype=np.float64)
         sides = max(4, sides // 2) if self.coarse else sides
         radii = np.broadcast_to(np.asarray(radius, dtype=np.float64), len(line))
-        along = np.gradient(line, axis=0)
-        along /= np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-12)
-        helper = np.where(abs(along[:, 1:2]) > 0.8, [[1.0, 0, 0]], [[0, 1.0, 0]])
-        side = np.cross(helper, along)
-        side /= np.linalg.norm(side, axis=1, keepdims=True)
+        closed = len(line) > 3 and bool(abs(line[0] - line[-1]).max() < 1e-9)
+        along, side = _carried(line, closed)
         up = np.cross(along, side)
         angle = np.linspace(0, 2 * np.pi, sides + 1)
         ring = side[:, None] * np.cos(angle)[:, None] + up[:, None] * np.sin(angle)[:, None]
@@ -307,7 +337,7 @@ class Builder:
             [np.repeat(length / repeat, sides + 1), np.tile(angle / (2 * np.pi), len(line))], axis=1
         )
         self.add(skin, uv, mesh_grid(sides, len(line) - 1), material, pose)
-        for end, order in ((0, -1), (len(line) - 1, 1)):
+        for end, order in () if closed else ((0, -1), (len(line) - 1, 1)):
             rim = skin[end * (sides + 1) : (end + 1) * (sides + 1) - 1]
             fan = np.array([[0, i, i + 1] for i in range(1, sides - 1)])[:, ::order]
             self.add(rim, np.zeros((sides, 2)), fan, material, pose)

@@ -252,6 +252,8 @@ def market_stall(kit: Kit, b: Builder, size: Size) -> Mesh:
     count = max(3, round(2 * x / 0.62))
     fruits = ["#d9352f", "#f0a030", "#7aa83a", "#e8d040", "#8a3a6a", "#c86a3a", "#3f7a3a"]
     kind = kit.pick(["fruit", "fruit", "flowers"])
+    # A board behind holds the tilted crates, and what would be a gap beneath them.
+    b.box((-x + 0.03, 0.68, -0.35 * z - 0.245), (x - 0.03, 0.93, -0.35 * z - 0.22), timber, bevel=0)
     for y, at in ((0.7, 0.5 * z), (0.86, -0.35 * z)):
         for k in range(count):
             px = -x + (k + 0.5) * 2 * x / count

@@ -93,10 +93,13 @@ def scooter(kit: Kit, b: Builder, size: Size) -> Mesh:
         pose = placed(x, 0, 0)
         b.tube(ring(r - 0.05, r, count=21, upright=True), 0.05, black, sides=8, pose=pose)
         for s in (1, -1):
-            a = np.linspace(0, 2 * np.pi, 19)[:-1]
-            disc = np.stack([x + 0.16 * np.cos(a), r + 0.16 * np.sin(a), np.full(18, s * 0.02)], 1)
-            uv = np.stack([0.5 + 0.34 * np.cos(a), 0.5 - 0.34 * np.sin(a)], 1)
-            fan = np.array([[0, k, k + 1] for k in range(1, 17)])
+            # A little smaller than the tyre's hole: a rim within the tyre would get no light.
+            a, rim = np.linspace(0, 2 * np.pi, 19)[:-1], 0.113
+            edge = np.stack([x + rim * np.cos(a), r + rim * np.sin(a), np.full(18, s * 0.02)], 1)
+            disc = np.concatenate([edge, [[x, r, s * 0.02]]])
+            edge_uv = np.stack([0.5 + 0.34 * np.cos(a), 0.5 - 0.34 * np.sin(a)], 1)
+            uv = np.concatenate([edge_uv, [[0.5, 0.5]]])
+            fan = np.array([[18, k, (k + 1) % 18] for k in range(18)])
             b.add(disc, uv, fan if s > 0 else fan[:, ::-1], face)
     sporty = kit.rng.random() < 0.4
     lean = 0.2
