@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -570,23 +571,17 @@ def _shows(scene: Scene, drawn: Drawn) -> bool:
 
 
 def _size(size: Any) -> tuple[int, int]:
-    try:
-        width, height = size
-    except (TypeError, ValueError):
-        raise Unsupported(
-            f"size must be (width, height), as in size=[320,180], got {size!r}"
-        ) from None
+    if not isinstance(size, (list, tuple, np.ndarray)) or len(size) != 2:
+        raise Unsupported(f"size must be (width, height), as in size=[320,180], got {size!r}")
+    width, height = size
     _whole("width", width, 1, 4096)
     _whole("height", height, 1, 4096)
     return int(width), int(height)
 
 
 def _number(name: str, value: Any, low: float, high: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.number))
-        or not low <= float(value) <= high
-    ):
+    # Compared before it is converted: a whole number may be too large for a float.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= value <= high:
         raise Unsupported(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
 
 
@@ -600,13 +595,15 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
 
 
 def _choice(name: str, value: Any, known: tuple[str, ...]) -> str:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise Unsupported(f"{name} must be one of {', '.join(known)}, got {value!r}")
     return str(value)
 
 
 def _poses(poses: Any) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(poses):
+            raise ValueError
         asked = np.asarray(poses, dtype=np.float64)
     except (TypeError, ValueError):
         raise GenerationFailed(
