@@ -14,11 +14,24 @@ from scipy.stats import rankdata
 from worldenv.evaluators.constants import constant
 from worldenv.evaluators.stats import Interval, bootstrap
 
-__all__ = ["Curve", "Observation", "curve", "monotone", "permuted", "slope", "spearman"]
+__all__ = [
+    "LARGEST_P",
+    "Curve",
+    "Observation",
+    "curve",
+    "monotone",
+    "permuted",
+    "slope",
+    "spearman",
+]
 
 Floats = NDArray[np.float64]
 
 DRAWS = 1000
+PERMUTATIONS = 10_000
+"""Enough that whether a p lies below ``LARGEST_P`` hardly depends on their seed."""
+LARGEST_P = 0.01
+"""A response counts as one from below this p."""
 LEAST_CASES = 3
 """Fewer cases than this give no interval: drawn again and again, they only repeat themselves."""
 SATURATED = 0.95
@@ -48,6 +61,10 @@ class Curve(NamedTuple):
     at dose 0, None where no pair has both. ``least_p`` is the smallest p that so many rollouts can
     give: of all orders of their doses, the sorted one and its reverse are farthest out. ``cases``
     is the number of cases, ``whole`` whether they have every dose that was asked for.
+
+    Intervals are percentile intervals over cases. With three to five cases these cover less than
+    they say (three quarters to five sixths of draws), so nothing is concluded from one alone:
+    ``detects`` asks for p too.
     """
 
     doses: tuple[float, ...]
@@ -104,9 +121,7 @@ def monotone(means: Sequence[float | None], sign: int) -> bool | None:
     return rises if sign > 0 else falls if sign < 0 else rises or falls
 
 
-def slope(
-    observations: Sequence[Observation], *, draws: int = DRAWS, seed: int = 0
-) -> Interval | None:
+def slope(observations: Sequence[Observation], *, seed: int = 0) -> Interval | None:
     """Return the change of the score for a dose from 0 to 1, with its 95 % interval over cases.
 
     Least squares with a level of its own for every case; for the interval cases are drawn with
@@ -114,7 +129,6 @@ def slope(
 
     Args:
         observations: Rollouts with a value.
-        draws: Bootstrap draws.
         seed: Seed of the draws.
     """
     products, squares = [], []
@@ -128,7 +142,7 @@ def slope(
     top, bottom = top[bottom > 0], bottom[bottom > 0]
     if not len(top):
         return None
-    picks = np.random.default_rng(seed).integers(len(top), size=(draws, len(top)))
+    picks = np.random.default_rng(seed).integers(len(top), size=(DRAWS, len(top)))
     estimates = top[picks].sum(axis=1) / bottom[picks].sum(axis=1)
     tail = 50 * (1 - constant("stats.confidence"))
     low, high = np.percentile(estimates, [tail, 100 - tail])
@@ -136,7 +150,7 @@ def slope(
 
 
 def permuted(
-    observations: Sequence[Observation], *, draws: int = DRAWS, seed: int = 0
+    observations: Sequence[Observation], *, draws: int = PERMUTATIONS, seed: int = 0
 ) -> float | None:
     """Return the two-sided p-value of the slope, doses permuted within case and seed, in (0, 1].
 
@@ -171,7 +185,6 @@ def curve(
     doses: Sequence[float],
     *,
     graded: bool,
-    draws: int = DRAWS,
     seed: int = 0,
 ) -> Curve:
     """Return how a score answers to a fault.
@@ -185,7 +198,6 @@ def curve(
         doses: Ascending, 0 first.
         graded: Whether the fault is graded within a case: rho is then the median over cases of
             the correlation with the means over seeds, else that of the means over all.
-        draws: Bootstrap draws and permutations.
         seed: Of the draws.
     """
     asked = tuple(doses)
@@ -194,17 +206,13 @@ def curve(
     by_dose = _by(rows, lambda o: o.dose)
     groups = [by_dose.get(dose, []) for dose in doses]
     found = [
-        bootstrap([o.value for o in g], [o.case for o in g], draws=draws, seed=seed) for g in groups
+        bootstrap([o.value for o in g], [o.case for o in g], draws=DRAWS, seed=seed) for g in groups
     ]
-    fit = slope(rows, draws=draws, seed=seed)
-    changes = [_change(rows, doses[0], dose, draws, seed) for dose in doses[1:]]
+    fit = slope(rows, seed=seed)
+    p = permuted(rows, seed=seed)
+    changes = [_change(rows, doses[0], dose, seed) for dose in doses[1:]]
     last = changes[-1] if changes else None
-    detects = next(
-        (d for d, c in zip(doses[1:], changes, strict=True) if c and (c.low > 0 or c.high < 0)),
-        None,
-    )
-    if cases < LEAST_CASES:
-        detects = None
+    responds = cases >= LEAST_CASES and p is not None and p < LARGEST_P
     saturates = None
     if last is not None and last.value != 0:
         saturates = next(
@@ -221,11 +229,11 @@ def curve(
         fit.value if fit else None,
         fit.low if fit else None,
         fit.high if fit else None,
-        permuted(rows, draws=draws, seed=seed),
-        _least_p(rows, draws),
+        p,
+        _least_p(rows),
         _rho(rows, doses, [f.value if f else None for f in found], graded),
         None if last is None else last.value,
-        detects,
+        _detected(doses[1:], changes) if responds else None,
         saturates,
         cases,
         doses == asked,
@@ -244,20 +252,30 @@ def _complete(
     return [], doses
 
 
-def _change(
-    rows: Sequence[Observation], first: float, dose: float, draws: int, seed: int
-) -> Interval | None:
+def _detected(doses: Sequence[float], changes: Sequence[Interval | None]) -> float | None:
+    """Return the least dose from which on every change lies on the side of the last one."""
+    least = side = None
+    for dose, change in zip(reversed(doses), reversed(changes), strict=True):
+        if change is None or change.low <= 0 <= change.high:
+            break
+        if side is not None and (change.value > 0) != side:
+            break
+        least, side = dose, change.value > 0
+    return least
+
+
+def _change(rows: Sequence[Observation], first: float, dose: float, seed: int) -> Interval | None:
     """Return the mean change from one dose to another over cases and seeds, which have both."""
     pairs = _by((o for o in rows if o.dose in (first, dose)), lambda o: (o.case, o.seed))
     both = {key: {o.dose: o.value for o in members} for key, members in pairs.items()}
     changes = [values[dose] - values[first] for values in both.values()]
-    return bootstrap(changes, [case for case, _ in both], draws=draws, seed=seed)
+    return bootstrap(changes, [case for case, _ in both], draws=DRAWS, seed=seed)
 
 
-def _least_p(rows: Sequence[Observation], draws: int) -> float:
+def _least_p(rows: Sequence[Observation]) -> float:
     groups = _by(rows, lambda o: (o.case, o.seed)).values()
     orders = math.prod(math.factorial(len({o.dose for o in members})) for members in groups)
-    return min(1.0, max(2 / orders, 1 / (draws + 1)))
+    return min(1.0, max(2 / orders, 1 / (PERMUTATIONS + 1)))
 
 
 def _rho(

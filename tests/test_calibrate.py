@@ -16,7 +16,7 @@ from calibration_plain import CASES, DESIGN, walks
 from typer.testing import CliRunner
 
 from worldenv import calibrate
-from worldenv.calibration import Calibration, Subject
+from worldenv.calibration import Calibration
 from worldenv.calibration_controls import controls
 from worldenv.calibration_findings import analyse, limits
 from worldenv.calibration_plan import DOSES, DRIFT, Design, Walk, paces, pick, plan
@@ -70,19 +70,21 @@ def test_static_cases_keep_what_is_left_for_long_enough_and_mix_people_and_thing
         assert case.targets and set(case.targets) <= set(whole[case.id].targets)
     for case in pick("people", 3):
         assert any(t.noun == "person" for t in case.targets)
+    for kind in ("things", "people"):
+        scenes = [(case.scene["family"], case.scene["seed"]) for case in pick(kind, 100)]
+        assert len(scenes) == len(set(scenes)) >= 3
     assert len({case.event.mechanism for case in pick("event", 7)}) == 7
 
 
 def test_a_plan_walks_each_fault_where_it_can_strike_and_shares_its_dose_0():
     design = Design(cases=3, seeds=2)
     walked = plan(design)
-    assert len({walk.name for walk in walked if walk.kind != "people"}) == len(
-        [walk for walk in walked if walk.kind != "people"]
-    )
+    assert len({walk.name for walk in walked}) == len(walked)
     kinds = {(walk.fault, walk.kind) for walk in walked}
     assert ("swap_people", "people") in kinds and ("swap_people", "things") not in kinds
     assert ("event_absent", "event") in kinds and ("event_absent", "things") not in kinds
     assert ("forget", "things") in kinds and ("swap_people", "event") not in kinds
+    assert ("forget", "people") in kinds and ("blur", "people") not in kinds
     count = Counter((walk.fault, walk.kind) for walk in walked)
     assert count["", "things"] == 3 * 2
     # All or nothing: both seeds; graded: one; frozen has no dose between 0 and 1.
@@ -96,7 +98,7 @@ def test_a_plan_walks_each_fault_where_it_can_strike_and_shares_its_dose_0():
     stuck = {(w.case.id, w.seed) for w in walked if (w.fault, w.kind) == ("camera_stuck", "things")}
     assert len(stuck) == len({seed for _, seed in stuck}) == 3 * 2
     # Rollouts of one case stand together, so that its scene is built once.
-    order = [(walk.kind, walk.case.id) for walk in walked]
+    order = [walk.case.id for walk in walked]
     assert len([k for k, g in enumerate(order) if k == 0 or g != order[k - 1]]) == len(set(order))
 
 
@@ -262,10 +264,9 @@ def test_a_calibration_survives_its_file(tmp_path):
     assert Calibration.load(tmp_path / "calibration.json") == found
 
 
-def claims(findings, keys=()):
+def claims(findings, subjects=(), responses=()):
     """Return claim -> control."""
-    subjects = [Subject(*k.split("/"), 0.0, 1.0, True, 1.0, 0.0, 0.0, "") for k in keys]
-    return {c.claim: c for c in controls(findings, subjects)}
+    return {c.claim: c for c in controls(findings, subjects, responses)}
 
 
 def test_nothing_walked_holds_nothing():
@@ -295,12 +296,38 @@ def test_frozen_gains_are_held_against_zero_and_ratios_against_their_flag():
     assert found["frozen: the memory ratio is called unreliable"].holds is False
 
 
-def test_a_score_that_a_frozen_video_reaches_is_gamed():
+def shown_less(fault, means, cases=3):
+    """Return the controls of a memory gain that a world with less motion gave these means."""
     key = "r2m/mean/mg"
-    rows = [finding(values={key: 0.9}), finding(fault="frozen", dose=1.0, values={key: 0.1})]
-    assert claims(rows, [key])[f"a frozen video cannot game {key}"].holds is True
-    rows[1] = finding(fault="frozen", dose=1.0, values={key: 0.95})
-    assert claims(rows, [key])[f"a frozen video cannot game {key}"].holds is False
+    doses = (0.0, 1.0) if fault == "frozen" else DOSES
+    rows = [
+        finding(f"c{c}", fault=fault if dose else "", dose=dose, values={key: mean})
+        for c in range(cases)
+        for dose, mean in zip(doses, means, strict=True)
+    ]
+    # Another fault takes the gain down to 0: its range is what was met.
+    rows += [finding(f"c{c}", fault="forget", dose=1.0, values={key: 0.0}) for c in range(cases)]
+    found = analyse(rows, Design(faults=(fault, "forget")), "classic+truth", {})
+    return {c.claim: c for c in found.controls}
+
+
+def test_a_score_that_a_frozen_video_reaches_is_gamed():
+    claim = "a frozen video cannot game r2m/mean/mg"
+    assert shown_less("frozen", (0.9, 0.1))[claim].holds is True
+    assert shown_less("frozen", (0.9, 0.95))[claim].holds is False
+    few = shown_less("frozen", (0.9, 0.95), cases=2)[claim]
+    assert few.holds is None and "2 cases" in few.found
+
+
+def test_who_moves_less_takes_the_pace_that_serves_best():
+    for fault, who in (
+        ("slow_motion", "a slow mover out of step"),
+        ("camera_gain", "a camera that goes less far"),
+    ):
+        claim = f"{who} cannot game r2m/mean/mg"
+        assert shown_less(fault, (0.9, 0.5, 0.6, 0.7, 0.8))[claim].holds is True
+        gamed = shown_less(fault, (0.9, 0.5, 0.6, 0.89, 0.8))[claim]
+        assert gamed.holds is False and gamed.values["dose"] == 0.75
 
 
 def test_raw_similarity_is_held_against_flow():
@@ -328,7 +355,9 @@ def test_raw_similarity_is_held_against_flow():
 
 def test_paces_are_walked_in_a_world_that_drifts():
     walks = paces(Design(pace=2))
-    assert len(walks) == 10 and len({w.seed for w in walks}) == 5
+    # All paces of a case share one drift; cases do not.
+    assert len(walks) == 10 and len({(w.case.id, w.seed) for w in walks}) == 2
+    assert len({w.seed for w in walks}) == 2
     assert walks[1].planted == {"drift": DRIFT, "camera_gain": 0.25}
     plain = replace(walks[1], kind="things")
     assert plain.planted == {"camera_gain": 0.25}
@@ -489,7 +518,7 @@ def test_plan_says_what_it_would_take_and_makes_nothing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = call("--quick", "--plan")
     assert result.exit_code == 0, result.output
-    assert "18 rollouts, about" in result.output
+    assert "23 rollouts, about" in result.output
     assert not list(tmp_path.iterdir())
 
 

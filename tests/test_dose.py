@@ -119,6 +119,23 @@ def test_an_exactly_equal_score_detects_nothing():
     assert found.p == 1.0
 
 
+def test_a_dose_is_detected_only_where_all_larger_ones_are_on_the_same_side():
+    turn = {0.0: 0.0, 0.25: 0.5, 0.5: -0.2, 0.75: -0.6, 1.0: -1.0}
+    assert curve(planted(turn.get), DOSES, graded=True).detects == 0.5
+    gap = {0.0: 0.0, 0.25: -0.5, 0.5: 0.0, 0.75: -0.6, 1.0: -1.0}
+    assert curve(planted(gap.get), DOSES, graded=True).detects == 0.75
+
+
+def test_noise_alone_is_hardly_ever_detected():
+    # Intervals of three cases are too short: without p they detect in two of three draws.
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        rows = [Observation(f"c{c}", 0, d, rng.normal()) for c in range(3) for d in DOSES]
+        found.append(curve(rows, DOSES, graded=True).detects)
+    assert sum(dose is not None for dose in found) <= 3
+
+
 def test_rho_of_graded_faults_is_the_median_over_cases():
     # Half of the cases rise, half fall: the means stay, and so does their median.
     rows = [Observation(f"c{c}", 0, d, d if c < 2 else -d) for c in range(5) for d in DOSES]

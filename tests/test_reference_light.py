@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -189,6 +190,19 @@ def test_light_is_cached_and_mended(
         assert_same_light(build_light(scene, 1), lit)
         assert file.read_bytes() == whole
     assert not list(stored.folder().glob("*.part"))
+
+
+def test_what_a_killed_writer_left_is_tidied_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    stored.folder().mkdir(parents=True)
+    old, new = stored.folder() / "old.part", stored.folder() / "new.part"
+    old.touch()
+    new.touch()
+    os.utime(old, (0, 0))
+    stored.write("key", np.zeros((1, 3), np.int32), np.zeros((1, 3), np.int32))
+    assert sorted(p.name for p in stored.folder().iterdir()) == ["key.npz", "new.part"]
 
 
 def test_another_scene_has_another_key(

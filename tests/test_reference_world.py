@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from worldenv.camera import intrinsics, walk
 from worldenv.world import Chunk, GenerationFailed, Start, UnknownName, Unsupported, check_chunk
-from worldenv.worlds.reference import make
+from worldenv.worlds.reference import OPTIONS, make
 from worldenv.worlds.reference.compile import cores
 from worldenv.worlds.reference.faults import ABSENCE, Memory
 from worldenv.worlds.reference.world import ReferenceWorld
@@ -212,6 +213,22 @@ def test_snapshots_bring_back_every_bit() -> None:
         world.restore({"frame": 3})
 
 
+def test_a_snapshot_from_before_other_faults_were_planted_is_refused() -> None:
+    world = reference()
+    world.reset(BALL, seed=2)
+    token = world.snapshot()
+    world.plant({"frozen": 1.0})
+    world.reset(BALL, seed=2)
+    with pytest.raises(Unsupported, match="planted"):
+        world.restore(token)
+    with pytest.raises(Unsupported, match="both decide"):
+        reference(context="none").plant({"forget": 0.5})
+
+
+def test_the_options_of_the_catalogue_are_those_of_the_world() -> None:
+    assert tuple(inspect.signature(ReferenceWorld).parameters) == OPTIONS
+
+
 def test_a_snapshot_of_another_scene_comes_back_with_its_own_light() -> None:
     world = reference()
     world.reset(STILL, seed=2)
@@ -358,7 +375,7 @@ ctypes.CDLL.__init__ = guarded
 for key in ("DISPLAY", "WAYLAND_DISPLAY"):
     os.environ.pop(key, None)
 from worldenv.world import Start
-from worldenv.worlds.reference import make
+from worldenv.worlds.reference import OPTIONS, make
 world = make(size=(32, 24), family="plain", threads=2)
 frame = world.reset(Start(scene={"seed": 3}), seed=0).frames[0]
 assert frame.std() > 5, frame.std()

@@ -216,8 +216,7 @@ def test_the_console_says_it_in_short(calibration, capsys):
 
 def test_a_curve_is_drawn_where_its_numbers_are():
     response = next(r for r in synthetic(("forget",)).responses if r.subject == "mbench/total")
-    subject = synthetic(("forget",)).subject("mbench/total")
-    svg = ElementTree.fromstring(dose_plot(response, (0.0, 1.0), subject.perfect))
+    svg = ElementTree.fromstring(dose_plot(response, (0.0, 1.0)))
     dots = [(float(e.get("cx")), float(e.get("cy"))) for e in svg.iter("circle")]
     assert len(dots) == len(DOSES)
     (left, _), (right, _) = dots[0], dots[-1]
@@ -225,6 +224,8 @@ def test_a_curve_is_drawn_where_its_numbers_are():
     for (x, y), dose, mean in zip(dots, response.doses, response.means, strict=True):
         assert x == pytest.approx(left + dose * (right - left), abs=0.1)
         assert y == pytest.approx(bottom - mean * (bottom - top), abs=0.1)
+    dashed = next(e for e in svg.iter("line") if e.get("stroke-dasharray"))
+    assert float(dashed.get("y1")) == float(dashed.get("y2")) == dots[0][1]
     band = next(svg.iter("polygon")).get("points").split()
     assert len(band) == 2 * len(DOSES)
 

@@ -7,7 +7,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-__all__ = ["Calibration", "Control", "Expected", "Response", "Subject"]
+__all__ = [
+    "GAMED",
+    "MOVERS",
+    "Calibration",
+    "Control",
+    "Expected",
+    "Response",
+    "Subject",
+    "Verdict",
+    "best_share",
+]
+
+MOVERS = {
+    "frozen": "a frozen video",
+    "slow_motion": "a slow mover out of step",
+    "camera_gain": "a camera that goes less far",
+}
+"""Fault -> who shows less motion than was asked for, and forgets nothing."""
+GAMED = 0.02
+"""Share of its range by which a score may be worse than the perfect world's and still count as
+equal to it."""
 
 Expected = Literal["falls", "rises", "ignores", "open"]
 """Sign that was written down beforehand; ``open`` where nothing is claimed."""
@@ -71,7 +91,8 @@ class Response:
             the means for one that is all or nothing. Positive where the score rises.
         monotone: Whether the means are strictly monotone in the expected direction (for ``open``
             and ``ignores`` in either).
-        detects: Least dose whose change from dose 0 has an interval without 0.
+        detects: Least dose from which on every change from dose 0 has an interval without 0, on the
+            side of the change to dose 1; None unless p < 0.01 over three cases or more.
         saturates: Least dose by which 95 % of the change to dose 1 has happened.
         moved: Change from dose 0 to dose 1 as a share of the subject's range, signed.
         verdict: Whether it did as was expected.
@@ -98,6 +119,26 @@ class Response:
     moved: float | None
     verdict: Verdict
     reason: str = ""
+
+
+def best_share(subject: Subject, response: Response, best: int) -> tuple[float, float] | None:
+    """Return the dose that serves a score best, and how much better than at dose 0 it is there.
+
+    Args:
+        subject: The score.
+        response: How it answered.
+        best: 1 when larger scores are better, -1 when smaller ones are.
+
+    Returns:
+        The dose and the share of the range, negative where the score is worse; None where no case
+        has every dose.
+    """
+    means = [mean for mean in response.means if mean is not None]
+    span = subject.high - subject.low
+    if len(means) < max(2, len(response.means)) or span <= 0:
+        return None
+    shares = [best * (mean - means[0]) / span for mean in means[1:]]
+    return max(zip(response.doses[1:], shares, strict=True), key=lambda found: found[1])
 
 
 @dataclass(frozen=True)

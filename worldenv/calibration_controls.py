@@ -7,18 +7,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from worldenv.calibration import Control, Subject
+from worldenv.calibration import GAMED, MOVERS, Control, Response, Subject, best_share
 from worldenv.calibration_stage import Finding
-from worldenv.evaluators.dose import spearman
+from worldenv.evaluators.dose import LEAST_CASES, spearman
 from worldenv.evaluators.dose_values import MEAN
 from worldenv.evaluators.r2m_ratios import METRICS
 from worldenv.evaluators.stats import bootstrap, fisher_mean
 
 __all__ = ["controls"]
 
-GAMED = 0.02
-"""Share of its range by which a score may fall short of the perfect world's, or lie above, and
-still count as equal to it."""
 HEADLINES = (
     f"worldmembench/{MEAN}/whole",
     f"worldmembench/{MEAN}/core",
@@ -29,11 +26,13 @@ HEADLINES = (
 )
 
 
-def controls(findings: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[Control]:
+def controls(
+    findings: Sequence[Finding], subjects: Sequence[Subject], responses: Sequence[Response]
+) -> Iterator[Control]:
     """Yield what was found of every claim; one that could not be measured says why."""
     yield frozen_gain(findings)
     yield frozen_ratio(findings)
-    yield from gaming(findings, subjects)
+    yield from gaming(subjects, responses)
     yield flow(findings)
     yield decay(findings)
     yield gate(findings)
@@ -46,9 +45,9 @@ def frozen_gain(findings: Sequence[Finding]) -> Control:
     largest: dict[str, float | str | None] = {}
     for metric in METRICS:
         key = f"r2m/{metric}/mg"
-        values = [(f.values[key], f.case) for f in frozen if key in f.values]
+        values = [f.values[key] for f in frozen if key in f.values]
         if values:
-            largest[metric] = max((v for v, _ in values), key=abs)
+            largest[metric] = max(values, key=abs)
     if not largest:
         return Control(claim, "no frozen rollout has a memory gain", None, {})
     worst = max(largest, key=lambda m: abs(float(largest[m] or 0.0)))
@@ -76,48 +75,44 @@ def frozen_ratio(findings: Sequence[Finding]) -> Control:
     return Control(claim, f"{weak} of {total} ratios are", weak == total, counts)
 
 
-def gaming(findings: Sequence[Finding], subjects: Sequence[Subject]) -> Iterator[Control]:
+def gaming(subjects: Sequence[Subject], responses: Sequence[Response]) -> Iterator[Control]:
     """Whether a world that shows less motion scores as well as one that remembers all."""
-    ranges = {subject.key: subject for subject in subjects}
-    for fault, who in (("frozen", "a frozen video"), ("slow_motion", "a slow mover")):
-        doses = sorted({f.dose for f in findings if f.fault == fault})
+    scores = {subject.key: subject for subject in subjects}
+    found = {(response.subject, response.fault): response for response in responses}
+    for fault, who in MOVERS.items():
         for key in HEADLINES:
             claim = f"{who} cannot game {key}"
-            by_dose = {dose: _pairs(findings, key, fault, dose) for dose in doses}
-            means = {
-                dose: tuple(float(np.mean(column)) for column in zip(*pairs, strict=True))
-                for dose, pairs in by_dose.items()
-                if pairs
-            }
-            if not means or key not in ranges:
-                yield Control(claim, "not measured", None, {})
+            response = found.get((key, fault))
+            # All headlines are better the larger they are.
+            best = None if response is None else best_share(scores[key], response, 1)
+            if response is None or best is None or response.cases < LEAST_CASES:
+                cases = 0 if response is None or best is None else response.cases
+                short = f"not measured: {cases} cases have a value at every dose"
+                yield Control(claim, short, None, {})
                 continue
             # Whoever games a score takes the pace that serves best.
-            dose = max(means, key=lambda d: means[d][1] - means[d][0])
-            perfect, shown = means[dose]
-            subject = ranges[key]
-            span = subject.high - subject.low
-            share = (shown - perfect) / span if span > 0 else 0.0
-            at = f" at dose {dose:g}" if len(means) > 1 else ""
-            found = (
-                f"{_f(shown)}{at} against {_f(perfect)} in the perfect world "
-                f"({share:+.1%} of range)"
+            dose, share = best
+            means = dict(zip(response.doses, response.means, strict=True))
+            text = (
+                f"{_f(means[dose])} at dose {dose:g} against {_f(means[0.0])} in the perfect world "
+                f"({share:+.1%} of range, {response.cases} cases)"
             )
             values: dict[str, float | str | None] = {
-                "perfect": perfect,
-                "value": shown,
+                "perfect": means[0.0],
+                "value": means[dose],
                 "dose": dose,
                 "share": share,
-                "n": float(len(by_dose[dose])),
+                "cases": response.cases,
             }
-            yield Control(claim, found, bool(share < -GAMED), values)
+            yield Control(claim, text, share < -GAMED, values)
 
 
 def flow(findings: Sequence[Finding]) -> Control:
     """Raw similarity follows motion more than gain and ratio do (the paper's Table 4).
 
     Read from the rollouts of one drifting world at several paces; rho is Spearman's over them all,
-    averaged over metrics on Fisher's z, as the paper does within a model.
+    averaged over metrics on Fisher's z, as the paper does within a model. The standard error is
+    that of one rho of independent rollouts, 1 / sqrt(n - 1).
     """
     claim = "in a drifting world raw similarity follows flow more than gain and ratio do"
     chosen = [f for f in findings if f.kind == "pace" and f.flow is not None]
@@ -140,9 +135,11 @@ def flow(findings: Sequence[Finding]) -> Control:
             claim, "needs the fault drift, and a profile with the role flow", None, found
         )
     raw, mg, nmr = (float(mean or 0) for mean in means)
+    error = (len(chosen) - 1) ** -0.5
+    found["standard error"] = error
     text = (
         f"mean rho with flow over {len(chosen)} rollouts: raw {raw:+.2f}, MG {mg:+.2f}, "
-        f"NMR {nmr:+.2f}"
+        f"NMR {nmr:+.2f}; standard error {error:.2f}"
     )
     return Control(claim, text, abs(raw) > max(abs(mg), abs(nmr)), found)
 
@@ -200,26 +197,6 @@ def gate(findings: Sequence[Finding]) -> Control:
         f"{kept:.2f} where it starts and is forgotten"
     )
     return Control(claim, text, never == 0 and none == 0 and began == 1 and kept < 1, values)
-
-
-def _pairs(
-    findings: Sequence[Finding], key: str, fault: str, dose: float
-) -> list[tuple[float, float]]:
-    """Return (perfect, at the dose) of every static case and seed that has both."""
-    perfect = {
-        (f.case, f.seed): f.values[key]
-        for f in findings
-        if f.kind in ("things", "people") and not f.fault and key in f.values
-    }
-    return [
-        (perfect[f.case, f.seed], f.values[key])
-        for f in findings
-        if f.kind == "things"
-        and f.fault == fault
-        and f.dose == dose
-        and key in f.values
-        and (f.case, f.seed) in perfect
-    ]
 
 
 def _f(value: float | str | None) -> str:

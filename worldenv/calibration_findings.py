@@ -13,7 +13,14 @@ from worldenv.calibration import Calibration, Expected, Response, Subject, Verdi
 from worldenv.calibration_controls import controls
 from worldenv.calibration_plan import SCRIPTS, Design
 from worldenv.calibration_stage import Finding
-from worldenv.evaluators.dose import LEAST_CASES, Curve, Observation, curve, monotone
+from worldenv.evaluators.dose import (
+    LARGEST_P,
+    LEAST_CASES,
+    Curve,
+    Observation,
+    curve,
+    monotone,
+)
 from worldenv.evaluators.dose_values import MEAN
 from worldenv.expectations import expectation
 from worldenv.faults import FAULTS
@@ -24,7 +31,6 @@ __all__ = ["IGNORED", "analyse", "limits", "subjects", "verdict"]
 IGNORED = 0.05
 """Share of its range by which a score may move under a fault that it must ignore."""
 LEAST_RHO = 0.9
-LARGEST_P = 0.01
 _SIGN: dict[Expected, int] = {"falls": -1, "rises": 1, "ignores": 0, "open": 0}
 
 
@@ -69,7 +75,8 @@ def analyse(
         if key not in keys
     }
     ordered = {key: unmeasured[key] for key in sorted(unmeasured, key=_order)}
-    return Calibration(profile, made, found, responses, tuple(controls(findings, found)), ordered)
+    claims = tuple(controls(findings, found, responses))
+    return Calibration(profile, made, found, responses, claims, ordered)
 
 
 def _order(key: str) -> tuple[Any, ...]:
@@ -192,14 +199,14 @@ def verdict(
         return "open", ""
     if moved is None:
         return "not measured", "no case and seed has a value without and with the fault"
+    if found.cases < LEAST_CASES:
+        return "not measured", f"{found.cases} cases have every dose, fewer than {LEAST_CASES}"
     if expected == "ignores":
         if abs(moved) < IGNORED:
             return "as expected", ""
         return "not as expected", f"it moved by {moved:+.1%} of its range"
     if not found.whole:
         return "not measured", "no case and seed has a value at every dose"
-    if found.cases < LEAST_CASES:
-        return "not measured", f"{found.cases} cases have every dose, fewer than {LEAST_CASES}"
     if found.least_p >= LARGEST_P:
         few = f"too few rollouts: p cannot be below {found.least_p:.2g}"
         return "not measured", few

@@ -99,7 +99,7 @@ class Design:
     """How much is walked.
 
     Attributes:
-        cases: Static cases; as many with people, and as many with an event.
+        cases: Static cases; as many with people (three are known), and as many with an event.
         seeds: Seeds of faults that are all or nothing; graded ones take half, rounded up, as
             their dose is an amount and needs no draw of what it strikes.
         doses: Ascending from 0 to 1.
@@ -160,8 +160,9 @@ def _stored() -> tuple[tuple[str, tuple[str, ...]], ...]:
 def pick(kind: Kind, count: int) -> list[Case]:
     """Return the first cases of a kind, taken in turn from its families (of events: mechanisms).
 
-    Static cases keep those targets that the short path leaves for long enough (see
-    ``assets/pick_calibration.py``). Things and people alternate.
+    No two static cases are of one scene, as intervals take cases for independent. They keep those
+    targets that the short path leaves for long enough (see ``assets/pick_calibration.py``). Things
+    and people alternate.
 
     Args:
         kind: ``people`` asks for people among the targets, ``things`` for anything.
@@ -174,13 +175,15 @@ def pick(kind: Kind, count: int) -> list[Case]:
             if case.event is not None:
                 groups.setdefault(case.event.mechanism, []).append(case)
         return list(islice(_in_turn(groups), count))
+    scenes = set()
     for case_id, names in _stored():
         whole = suite[case_id]
         case = replace(whole, targets=tuple(t for t in whole.targets if t.name in names))
         people = any(t.noun == "person" for t in case.targets)
-        if kind == "people" and not people:
+        family, seed = str((case.scene or {})["family"]), (case.scene or {})["seed"]
+        if (kind == "people" and not people) or (family, seed) in scenes:
             continue
-        family = str((case.scene or {})["family"])
+        scenes.add((family, seed))
         groups.setdefault(f"{family} {people}", []).append(case)
     order = sorted(groups, key=lambda g: (_FAMILIES.index(g.split()[0]), g))
     # Things and people in turn, so that even two cases hold both.
@@ -210,22 +213,24 @@ def _in_turn(groups: dict[str, list[Case]]) -> Iterator[Case]:
 
 
 def plan(design: Design) -> list[Walk]:
-    """Return the rollouts of a calibration, those of one case together.
+    """Return the rollouts of a calibration, those of one case together: its scene is built once.
 
     The world without a fault is walked once for each case and seed and serves all faults as their
-    dose 0.
+    dose 0. A case that is walked for its people and for its things is walked once.
 
     Raises:
         WorldEnvError: none of the faults can be planted in any case.
     """
     walks: list[Walk] = []
+    static: dict[str, int] = {}
     for kind, cases in _cases(design).items():
         among = [fault for fault in design.faults if kind in kinds_of(fault)]
         for place, case in enumerate(cases):
             fits = [f for f in among if place < design.bystanders or not _stands_by(f, kind)]
             # Each case has seeds of its own: what a fault draws for a leg, a frame or an event
             # depends on the seed alone, and would strike all cases alike.
-            first = place * design.seeds
+            number = place if kind == "event" else static.setdefault(case.id, len(static))
+            first = number * design.seeds
             seeds = sorted({seed for fault in fits for seed in design.seeds_of(fault, kind)})
             walks += [Walk(kind, case, first + seed) for seed in seeds]
             walks += [
@@ -236,17 +241,21 @@ def plan(design: Design) -> list[Walk]:
             ]
     if not any(walk.fault for walk in walks):
         raise WorldEnvError(f"{', '.join(design.faults)} can strike nothing in the chosen cases.")
-    return walks + decays(design) + paces(design)
+    once: dict[str, Walk] = {}
+    for walk in walks + decays(design) + paces(design):
+        once.setdefault(walk.name, walk)
+    cases_in_order = list(dict.fromkeys(walk.case.id for walk in once.values()))
+    return sorted(once.values(), key=lambda walk: cases_in_order.index(walk.case.id))
 
 
 def paces(design: Design) -> list[Walk]:
-    """Return the rollouts of a drifting world at several paces, each with its own drift."""
+    """Return the rollouts of a drifting world at several paces, one drift a case."""
     if "drift" not in design.faults or not design.pace:
         return []
     return [
-        Walk("pace", case, seed, "camera_gain", dose)
-        for case in pick("things", design.pace)
-        for seed, dose in enumerate(design.doses)
+        Walk("pace", case, place, "camera_gain", dose)
+        for place, case in enumerate(pick("things", design.pace))
+        for dose in design.doses
     ]
 
 
@@ -278,7 +287,12 @@ def kinds_of(fault: str) -> tuple[Kind, ...]:
     if fault == "swap_people":
         return ("people",)
     # Whatever else happens, scores of an event must tell of the event alone.
-    return ("event",) if group == "event" else ("things", "event")
+    static: tuple[Kind, ...] = ("things", "people") if fault in _OF_PEOPLE else ("things",)
+    return ("event",) if group == "event" else (*static, "event")
+
+
+_OF_PEOPLE = {"forget", "vanish", "restyle", "relight", "drift", "drift_colour"}
+"""What befalls people as it does things: too few of the cases with things have people too."""
 
 
 def _cases(design: Design) -> dict[Kind, Sequence[Case]]:

@@ -39,7 +39,7 @@ def list_suites() -> None:
     from worldenv.suites import imported
     from worldenv.worlds.reference.cases import SUITES
 
-    table = RichTable("suite", "from", "cases", "items", "categories", "scripts")
+    table = RichTable("suite", "from", "cases", "items", "seeds", "categories", "scripts")
     for name in (*SUITES, *imported()):
         suite = load_suite(name)
         scripts = sorted({item.script.rpartition("/")[2].split(":")[-1] for item in suite})
@@ -50,7 +50,13 @@ def list_suites() -> None:
         if names:
             kinds += f" ({len(names)} kinds)"
         table.add_row(
-            name, origin, str(len(suite.cases)), str(len(suite)), escape(kinds), ", ".join(scripts)
+            name,
+            origin,
+            str(len(suite.cases)),
+            str(len(suite)),
+            str(len(suite.seeds)),
+            escape(kinds),
+            ", ".join(scripts),
         )
     console.print(table)
 
@@ -169,7 +175,11 @@ def verify_suite(
 ) -> None:
     """Check imported suites: files unchanged, images readable, every path rigid."""
     from worldenv.suites import imported, verify
+    from worldenv.worlds.reference.cases import SUITES
 
+    if name in SUITES and name not in imported():
+        console.print(f"{name} is built in: its cases come with the package, nothing to verify.")
+        return
     names = [name] if name is not None else list(imported())
     if not names:
         console.print("No suite was imported; worldenv suites fetch or import brings one.")

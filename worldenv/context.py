@@ -25,6 +25,8 @@ the latents in the making."""
 
 LATENT_FRAMES = 4
 """Frames of a latent."""
+MOST = 100_000
+"""Latents that a part of a budget may have."""
 
 _DEPTHS = (1.0, 2.0, 4.0, 8.0)
 _GRID = (8, 6)
@@ -55,7 +57,7 @@ def read_budget(values: Mapping[str, int] | None) -> Budget:
 
     Raises:
         UnknownName: there is no such part.
-        Unsupported: a part is no whole number from 0 (``current``: from 1) to 100,000.
+        Unsupported: a part is no whole number from 0 (``current``: from 1) to ``MOST``.
     """
     known = [field.name for field in dataclasses.fields(Budget)]
     if values is not None and not isinstance(values, Mapping):
@@ -65,9 +67,10 @@ def read_budget(values: Mapping[str, int] | None) -> Budget:
             raise UnknownName("part of a context budget", str(name), known)
         low = 1 if name == "current" else 0
         whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not (whole and low <= value <= 100_000):
+        if not (whole and low <= value <= MOST):
             raise Unsupported(
-                f"budget[{name!r}] must be a whole number of latents from {low}, got {value!r}"
+                f"budget[{name!r}] must be a whole number of latents from {low} to {MOST:,}, "
+                f"got {value!r}"
             )
     return Budget(**{name: int(value) for name, value in (values or {}).items()})
 

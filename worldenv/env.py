@@ -376,11 +376,11 @@ def _own(chunk: Chunk) -> Chunk:
 
 
 def _copied(value: Any) -> Any:
-    # copy.deepcopy takes ten times as long for plain values.
+    # copy.deepcopy takes ten times as long for plain values; most are numbers, in rows.
     if isinstance(value, dict):
-        return {key: _copied(item) for key, item in value.items()}
+        return {k: _copied(v) if isinstance(v, (dict, list)) else v for k, v in value.items()}
     if isinstance(value, list):
-        return [_copied(item) for item in value]
+        return [_copied(v) if isinstance(v, (dict, list)) else v for v in value]
     return value
 
 

@@ -137,7 +137,7 @@ def check_faults(
     for name, dose in asked.items():
         if name not in known:
             raise UnknownName("fault", str(name), known)
-        if isinstance(dose, bool) or not isinstance(dose, Real) or not 0 <= float(dose) <= 1:
+        if isinstance(dose, bool) or not isinstance(dose, Real) or not 0 <= dose <= 1:
             raise Unsupported(
                 f"the dose of fault {name!r} must be a number from 0 to 1, got {dose!r}"
             )

@@ -218,7 +218,8 @@ def persistent_state(first: View, second: View, K: NDArray[np.float64]) -> float
 def _unchanged(first: Mapping[str, Any] | None, second: Mapping[str, Any] | None) -> bool:
     if first is None or second is None:
         return first is None and second is None
-    return bool(
-        first.get("variant") == second.get("variant")
-        and np.allclose(first.get("pose", 0.0), second.get("pose", 0.0), atol=1e-4)
-    )
+    if first.get("variant") != second.get("variant"):
+        return False
+    a, b = first.get("pose", 0.0), second.get("pose", 0.0)
+    # Most things stay where they are; np.allclose takes fifty times as long to say so.
+    return (a == b) is True or bool(np.allclose(a, b, atol=1e-4))

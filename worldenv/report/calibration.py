@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from worldenv import __version__, store
+from worldenv import store
 from worldenv.calibration import Calibration
 from worldenv.faults import FAULTS
 from worldenv.report import calibration_tables as tables
@@ -67,14 +67,15 @@ def build_page(calibration: Calibration) -> str:
     sections.append(f"<p class='note'>{escape(tables.NOTE)}</p>")
     sections += [
         "<h3>Smallest dose detected</h3>",
-        "<p class='small'>Of what a score is expected to sense: the least dose whose change from "
-        "dose 0 has an interval without 0; a dash where none has.</p>",
+        "<p class='small'>Of what a score is expected to sense: the least dose from which on every "
+        "change from dose 0 has an interval without 0 on the side of the change to dose 1, where "
+        "p < 0.01; a dash where there is none.</p>",
         detection(calibration),
         "<h2 id='curves'>Curves</h2>",
     ]
     sections.append(
-        "<p class='lead'>Mean against dose with its interval over cases; dashed, the world without "
-        "a fault. The curves of one score share their scale.</p>"
+        "<p class='lead'>Mean against dose with its interval over cases; dashed, the same cases "
+        "without a fault. The curves of one score share their scale.</p>"
     )
     sections += [section(calibration, n) for n in range(len(calibration.subjects))]
     sections.append(_faults(calibration))
@@ -90,7 +91,10 @@ def _unmeasured(calibration: Calibration) -> str:
 
 
 def _head(calibration: Calibration) -> str:
-    facts = {"Profile": calibration.profile, "worldenv": __version__}
+    versions = calibration.made.get("versions")
+    facts = {"Profile": calibration.profile}
+    if isinstance(versions, Mapping) and "worldenv" in versions:
+        facts["worldenv"] = _said(versions["worldenv"])
     rest: dict[str, str] = {}
     for key, value in calibration.made.items():
         text = _said(value)
@@ -139,10 +143,12 @@ def _tiles(calibration: Calibration) -> str:
     ]
     held = [control.holds for control in calibration.controls if control.holds is not None]
     said = f"{sum(held)} of {len(held)}" if held else "–"
+    missing = len(calibration.controls) - len(held)
+    about = f"claims hold, {missing} not measured" if missing else "claims hold"
     boxes = "".join(
         f"<div class='tile' style='border-left-color:{colour}'><b>{number}</b><span>{text}</span>"
         "</div>"
-        for number, text, colour in [*tiles, (said, "claims hold", "#047857")]
+        for number, text, colour in [*tiles, (said, about, "#047857")]
     )
     return f"<div class='tiles'>{boxes}</div>"
 
@@ -188,7 +194,9 @@ def _claims(calibration: Calibration) -> str:
     }
     lines = []
     for control in calibration.controls:
-        values = "; ".join(f"{k} {format_value(v)}" for k, v in control.values.items())
+        values = "; ".join(
+            f"{k} {v if isinstance(v, str) else number(v)}" for k, v in control.values.items()
+        )
         lines.append(
             f"<tr><td class=wrap>{escape(control.claim)}</td><td>{keys[control.holds]}</td>"
             f"<td class=wrap>{escape(control.found)}<div class='small'>{escape(values)}</div></td>"
@@ -208,7 +216,7 @@ def _summary(calibration: Calibration, benchmark: str) -> str:
         if s.benchmark == benchmark
     }
     numeric = ("perfect", "noise", "spread")
-    wide = ("detected from dose", "saturated by dose", "most moved by")
+    wide = ("detected from dose", "saturated by dose", "most moved by", "gamed by", "measured by")
     head = "".join(
         f"<th{' class=number' if c in numeric else ''}>{escape(c)}</th>" for c in table.columns
     )

@@ -25,7 +25,7 @@ def section(calibration: Calibration, index: int) -> str:
         curves.append(
             f"<figure id='{place(index, response)}' title='{escape(tip(subject, response))}'>"
             f"<figcaption><b class='key {kind}'>{SIGNS[response.expected]}{mark}</b>"
-            f"{escape(response.fault)}</figcaption>{dose_plot(response, limits, subject.perfect)}"
+            f"{escape(response.fault)}</figcaption>{dose_plot(response, limits)}"
             "</figure>"
         )
     found = entry(subject.benchmark, subject.metric)

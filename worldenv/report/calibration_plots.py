@@ -57,8 +57,6 @@ def limits_of(subject: Subject, responses: Sequence[Response]) -> tuple[float, f
         for value in (*response.means, *response.lows, *response.highs)
         if value is not None
     ]
-    if subject.perfect is not None:
-        seen.append(subject.perfect)
     if not seen:
         return subject.low, max(subject.high, subject.low + 1e-9)
     low, high = min(seen), max(seen)
@@ -75,15 +73,13 @@ def limits_of(subject: Subject, responses: Sequence[Response]) -> tuple[float, f
 def dose_plot(
     response: Response,
     limits: tuple[float, float],
-    perfect: float | None,
     size: tuple[int, int] = (172, 104),
 ) -> str:
-    """Return a small plot of a score against the dose of a fault.
+    """Return a small plot of a score against the dose of a fault, dashed where dose 0 is.
 
     Args:
         response: What is drawn; without any value the plot says so.
         limits: Lowest and highest score.
-        perfect: Score of the world without a fault, drawn as a dashed line.
         size: (width, height) in pixels.
     """
     width, height = size
@@ -101,12 +97,11 @@ def dose_plot(
             "no value</text>"
         )
     else:
-        if perfect is not None:
-            a, b = box.at(0, perfect).split(","), box.at(1, perfect).split(",")
-            parts.append(
-                f'<line x1="{a[0]}" y1="{a[1]}" x2="{b[0]}" y2="{b[1]}" stroke="{_SOFT}" '
-                'stroke-dasharray="3 3"/>'
-            )
+        a, b = (box.at(dose, curve.means[0]).split(",") for dose in (0, 1))
+        parts.append(
+            f'<line x1="{a[0]}" y1="{a[1]}" x2="{b[0]}" y2="{b[1]}" stroke="{_SOFT}" '
+            'stroke-dasharray="3 3"/>'
+        )
         parts += _drawn(box, curve, COLOURS[response.verdict])
     return "".join([*parts, "</svg>"])
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from worldenv.calibration import Calibration, Response, Subject
+from worldenv.calibration import GAMED, MOVERS, Calibration, Response, Subject, best_share
 from worldenv.case import BENCHMARKS
 from worldenv.evaluators.stats import Table
 from worldenv.faults import FAULTS
+from worldenv.report.glossary import entry
 
 __all__ = [
     "NOTE",
@@ -28,7 +29,8 @@ NOTE = (
     "noise: standard deviation over seeds within a case; spread: over cases; both without a fault. "
     "senses, ignores: how many faults, of those that it is to; doses are of faults that it senses. "
     "saturated: 95 % of the change to dose 1 has happened. most moved by: of what it is to ignore. "
-    "(met): the range is what was met."
+    "gamed by: which worlds that show less motion and forget nothing score within 2 % of the range "
+    "of the perfect world at some dose, or better. (met): the range is what was met."
 )
 """What the columns of ``summary`` mean."""
 
@@ -78,10 +80,16 @@ def counts(responses: Sequence[Response]) -> Counter[str]:
 
 
 def works(responses: Sequence[Response], expected: Sequence[str]) -> str:
-    """Return ``n of m`` as expected, of the responses of an expectation that were measured."""
-    asked = [r for r in responses if r.expected in expected and r.verdict != "not measured"]
-    right = sum(r.verdict == "as expected" for r in asked)
-    return f"{right} of {len(asked)}" if asked else "–"
+    """Return ``n of m`` as expected, of the responses of an expectation that were measured.
+
+    Those that were not are counted behind.
+    """
+    asked = [r.verdict for r in responses if r.expected in expected]
+    missing = asked.count("not measured")
+    right = f"{asked.count('as expected')} of {len(asked) - missing}"
+    if len(asked) == missing:
+        return "–"
+    return f"{right} ({missing} not measured)" if missing else right
 
 
 def summary(calibration: Calibration, benchmark: str) -> Table:
@@ -106,6 +114,7 @@ def summary(calibration: Calibration, benchmark: str) -> Table:
                 _by_dose(sensed, "saturates"),
                 works(responses, ("ignores",)),
                 "–" if worst is None else f"{worst.fault} {percent(worst.moved)}",
+                _gamed(subject, responses),
                 subject.backbone,
             )
         )
@@ -120,6 +129,7 @@ def summary(calibration: Calibration, benchmark: str) -> Table:
         "saturated by dose",
         "ignores",
         "most moved by",
+        "gamed by",
         "measured by",
     )
     return Table(
@@ -128,6 +138,18 @@ def summary(calibration: Calibration, benchmark: str) -> Table:
         tuple(rows),
         (NOTE,),
     )
+
+
+def _gamed(subject: Subject, responses: Sequence[Response]) -> str:
+    """Return which worlds that show less motion score as well as the perfect one."""
+    found = entry(subject.benchmark, subject.metric)
+    games = []
+    for response in responses:
+        if response.fault in MOVERS:
+            best = best_share(subject, response, found.best if found else 1)
+            if best is not None and best[1] >= -GAMED:
+                games.append(f"{response.fault} ({best[0]:g})")
+    return ", ".join(games) or "–"
 
 
 def surprises(calibration: Calibration) -> Table:

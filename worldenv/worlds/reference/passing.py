@@ -21,6 +21,8 @@ AHEAD = 0.8
 """Metres between the camera and what passes: nearer than anything that stands in the scene."""
 REACH = 1.4
 """Metres to either side at which it comes and goes, out of view up to 95 degrees."""
+_MOST = 1e4
+"""Of its seconds, metres and degrees; beyond it nothing would be seen."""
 AWAY = -60.0
 """Where it waits, in metres of height: below every floor."""
 
@@ -93,15 +95,17 @@ def read_passing(value: Any) -> Passing | None:
     if value is None:
         return None
     wrong = Unsupported(
-        "the passing of a scene must be [kind, start, seconds, right, forward, yaw] with seconds "
-        f"> 0 and start >= 0, got {value!r}"
+        "the passing of a scene must be [kind, start, seconds, right, forward, yaw] with a kind of "
+        f"{', '.join(PASSERS)}, start >= 0, seconds > 0 and nothing beyond {_MOST:g}, got {value!r}"
     )
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 6:
         raise wrong
     kind, *numbers = value
     if any(isinstance(n, bool) or not isinstance(n, (int, float)) for n in numbers):
         raise wrong
-    if not np.isfinite(numbers).all() or numbers[0] < 0 or numbers[1] <= 0:
+    if not all(-_MOST <= n <= _MOST for n in numbers) or numbers[0] < 0 or numbers[1] <= 0:
+        raise wrong
+    if not isinstance(kind, str):
         raise wrong
     if kind not in PASSERS:
         raise UnknownName("kind of passing", str(kind), PASSERS)

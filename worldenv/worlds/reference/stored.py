@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ __all__ = ["folder", "read", "write"]
 
 _KEPT = 256
 """Most files kept; the least recently used go first."""
+_PART, _STALE = ".part", 86400.0
+"""Ending of a file that is being written, and seconds after which its writer must have died."""
 
 
 def folder() -> Path:
@@ -39,22 +42,23 @@ def read(key: str, receivers: int) -> tuple[NDArray[np.int32], NDArray[np.int32]
     return direct, around
 
 
-def write(key: str, direct: NDArray[np.int32], around: NDArray[np.int32]) -> bool:
-    """Keep built light; return whether that worked (a folder may be unwritable or full)."""
-    temporary = ""
+def write(key: str, direct: NDArray[np.int32], around: NDArray[np.int32]) -> None:
+    """Keep built light where that works: a folder may be unwritable or full."""
+    home, temporary = folder(), ""
     try:
-        home = folder()
         home.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=home, suffix=".part")
+        handle, temporary = tempfile.mkstemp(dir=home, suffix=_PART)
         with os.fdopen(handle, "wb") as file:
             np.savez(file, direct=direct, around=around)
         os.replace(temporary, home / f"{key}.npz")
-        files = sorted(home.glob("*.npz"), key=lambda p: p.stat().st_mtime)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+    # Another process may tidy up at the same time.
+    with contextlib.suppress(OSError):
+        files = sorted(home.glob("*.npz"), key=lambda path: path.stat().st_mtime)
         for old in files[:-_KEPT]:
             old.unlink(missing_ok=True)
-    except OSError:
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-        return False
-    return True
+        for part in home.glob(f"*{_PART}"):
+            if part.stat().st_mtime < time.time() - _STALE:
+                part.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +68,9 @@ class Wander:
     doses: Mapping[str, float]
     standing: Standing
     still: frozenset[int]
+    _worn: dict[int, tuple[Instance, int, Guise | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def path(self, instance: int, kind: str, size: int, frame: int) -> Array:
         """Return how far an instance has drifted at a frame, shape (size,), at a dose of 1.
@@ -83,6 +86,14 @@ class Wander:
 
     def guise(self, instance: Instance, frame: int) -> Guise | None:
         """Return how an instance is drawn at a frame, None as it is."""
+        # A frame asks twice: to draw the thing, and to say how it was drawn.
+        last = self._worn.get(instance.id)
+        if last is None or last[0] is not instance or last[1] != frame:
+            last = instance, frame, self._guise(instance, frame)
+            self._worn[instance.id] = last
+        return last[2]
+
+    def _guise(self, instance: Instance, frame: int) -> Guise | None:
         i = instance.id
         if frame == 0 or i in self.still:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -130,8 +131,9 @@ class ReferenceWorld:
                 ``recent`` (4), ``retrieved`` (8) and ``current`` (4).
 
         Raises:
-            Unsupported: a value is out of range; the message says which.
-            UnknownName: a fault, truth key or family is unknown.
+            Unsupported: a value is out of range, or there is no such truth key or family; the
+                message says which.
+            UnknownName: there is no such fault.
         """
         self._size = _size(size)
         _number("fov", fov, 1, 170)
@@ -146,7 +148,6 @@ class ReferenceWorld:
         if threads is not None:
             _whole("threads", threads, 1, 1 << 10)
         self._threads = threads
-        self._faults = check_faults(faults, STATE_FAULTS)
         _whole("absence", absence, 1, 1 << 20)
         self._absence = absence
         if isinstance(truth, str) or not isinstance(truth, Collection):
@@ -159,12 +160,7 @@ class ReferenceWorld:
             raise Unsupported(f"cache must be True or False, got {cache!r}")
         self._cache = cache
         self._policy, self._budget = check_policy(context), read_budget(budget)
-        content = [k for k in CONTENT if self._faults.get(k, 0.0) > 0]
-        if self._policy != "full" and content:
-            raise Unsupported(
-                f"context={context!r} and the fault {content[0]!r} both decide what comes back; "
-                "give one of the two"
-            )
+        self._faults = self._checked(faults)
         K = intrinsics(self._size, self._fov)
         self.spec = WorldSpec(
             name="Reference",
@@ -293,29 +289,41 @@ class ReferenceWorld:
     def plant(self, faults: Mapping[str, float] | None) -> None:
         """Plant other faults in place of those planted, from the next reset on.
 
-        What was built is kept: walking one scene with many faults builds it once.
+        What was built is kept: walking one scene with many faults builds it once. Snapshots taken
+        before are of the world as it was, and no longer good.
 
         Raises:
             Unsupported: a dose lies outside [0, 1].
             UnknownName: there is no such fault.
         """
-        self._faults = type(self)(faults=faults, context=self._policy)._faults
-        self._episode = None
+        self._faults = self._checked(faults)
+        self._episode, self._life = None, object()
+
+    def _checked(self, faults: Mapping[str, float] | None) -> dict[str, float]:
+        """Return doses that can be planted beside the context policy."""
+        doses = check_faults(faults, STATE_FAULTS)
+        content = [fault for fault in CONTENT if doses.get(fault, 0.0) > 0]
+        if self._policy != "full" and content:
+            raise Unsupported(
+                f"context={self._policy!r} and the fault {content[0]!r} both decide what comes "
+                "back; give one of the two"
+            )
+        return doses
 
     def snapshot(self) -> object:
-        """Return a token of this moment of the episode; it stays valid until ``close``."""
+        """Return a token of this moment; it stays valid until ``plant`` or ``close``."""
         return self._running()
 
     def restore(self, token: object) -> None:
         """Go back to the moment of a token of this world.
 
         Raises:
-            Unsupported: the token is none of this world, or from before ``close``.
+            Unsupported: the token is none of this world, or from before ``plant`` or ``close``.
         """
         if not isinstance(token, _Episode) or token.life is not self._life:
             raise Unsupported(
-                "restore needs a token that snapshot of this world has returned since it was made "
-                f"or closed, got {type(token).__name__.lstrip('_')}"
+                "restore needs a token that snapshot of this world has returned since it was made, "
+                f"planted or closed, got {type(token).__name__.lstrip('_')}"
             )
         if self._renderer is None:
             self._make(token.lit)
@@ -563,23 +571,17 @@ def _shows(scene: Scene, drawn: Drawn) -> bool:
 
 
 def _size(size: Any) -> tuple[int, int]:
-    try:
-        width, height = size
-    except (TypeError, ValueError):
-        raise Unsupported(
-            f"size must be (width, height), as in size=[320,180], got {size!r}"
-        ) from None
+    if not isinstance(size, (list, tuple, np.ndarray)) or len(size) != 2:
+        raise Unsupported(f"size must be (width, height), as in size=[320,180], got {size!r}")
+    width, height = size
     _whole("width", width, 1, 4096)
     _whole("height", height, 1, 4096)
     return int(width), int(height)
 
 
 def _number(name: str, value: Any, low: float, high: float) -> None:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.number))
-        or not low <= float(value) <= high
-    ):
+    # Compared before it is converted: a whole number may be too large for a float.
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= value <= high:
         raise Unsupported(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
 
 
@@ -593,13 +595,15 @@ def _whole(name: str, value: Any, low: int, high: int) -> None:
 
 
 def _choice(name: str, value: Any, known: tuple[str, ...]) -> str:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise Unsupported(f"{name} must be one of {', '.join(known)}, got {value!r}")
     return str(value)
 
 
 def _poses(poses: Any) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(poses):
+            raise ValueError
         asked = np.asarray(poses, dtype=np.float64)
     except (TypeError, ValueError):
         raise GenerationFailed(
