@@ -183,7 +183,7 @@ def clear_first(views: Iterable[View], things: Iterable[Instance]) -> list[View]
     The first view of a scene is the one that a rollout starts from unless it asks for another.
     """
     listed, known = list(views), list(things)
-    for view in sorted(listed, key=lambda v: (-len(v.scripts), -len(v.targets))):
+    for view in sorted(listed, key=lambda v: -len(v.scripts)):
         if not any(in_the_way(thing, view.pose) for thing in known):
             return [view, *(v for v in listed if v is not view)]
     return listed
