@@ -135,6 +135,8 @@ def _measurement(
     }
     if not by_face:
         about["core_turned"] = plan.facing is not None
+    # Outlines are compared as they are; no descriptor looks at them.
+    outlines = {"backbone": context.profile.backbone("segment").name}
 
     def compute(features: Features) -> list[Outcome]:
         view = _look(context, features, plan, targets, by_instance)
@@ -148,7 +150,7 @@ def _measurement(
             else:
                 found += _compare(seen, entities.likeness, shared)
                 if plan.first.noun != PERSON:
-                    found += _compare(seen, entities.shape_likeness, shared)
+                    found += _compare(seen, entities.shape_likeness, {**shared, **outlines})
         return found
 
     return Measurement(_ID, slots, tuple(dict.fromkeys(asks)), compute)

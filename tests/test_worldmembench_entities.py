@@ -60,7 +60,12 @@ def test_everything_kept_scores_one_without_truth():
             assert found.detail["departed"] is True
         assert scores[metric, "whole", target, 1].n_valid == len(sampled(PATH, "R1"))
     assert scores["human_identity", "whole", None, None].value == 1.0
-    assert scores["human_identity", "whole", "a", 1].detail["backbone"] == "toy-identity"
+    for metric, target, backbone in (
+        ("human_identity", "a", "toy-identity"),
+        ("object_appearance", "c", "toy-embed"),
+        ("object_geometry", "c", "toy-segment"),
+    ):
+        assert scores[metric, "whole", target, 1].detail["backbone"] == backbone
 
 
 def test_identity_is_the_largest_clipped_cosine_to_the_faces_at_the_start():
