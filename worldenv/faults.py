@@ -137,7 +137,8 @@ def check_faults(
     for name, dose in asked.items():
         if name not in known:
             raise UnknownName("fault", str(name), known)
-        if isinstance(dose, bool) or not isinstance(dose, Real) or not 0 <= dose <= 1:
+        real = isinstance(dose, Real) and not isinstance(dose, bool)
+        if not real or not 0 <= dose <= 1:
             raise Unsupported(
                 f"the dose of fault {name!r} must be a number from 0 to 1, got {dose!r}"
             )

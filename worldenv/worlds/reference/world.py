@@ -581,7 +581,8 @@ def _size(size: Any) -> tuple[int, int]:
 
 def _number(name: str, value: Any, low: float, high: float) -> None:
     # Compared before it is converted: a whole number may be too large for a float.
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not low <= value <= high:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not real or not low <= value <= high:
         raise Unsupported(f"{name} must be a number from {low:g} to {high:g}, got {value!r}")
 
 
