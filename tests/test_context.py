@@ -178,7 +178,7 @@ def test_a_snapshot_of_another_scene_imagines_its_own():
     world.restore(token)
     assert np.array_equal(world.step(poses[40:]).frames, first)
     world.close()
-    with pytest.raises(Unsupported, match="made or closed"):
+    with pytest.raises(Unsupported, match="made, planted or closed"):
         world.restore(token)
 
 

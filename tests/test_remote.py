@@ -489,7 +489,8 @@ def test_a_parent_that_is_gone_takes_the_server_along(tmp_path):
         line.open(True)
         process.stdin.close()
         assert process.wait(10) == 0
-        with pytest.raises(ServerLost, match="told to end"):
+        # What the server said last is lost where the reset of its socket comes before it is read.
+        with pytest.raises(ServerLost, match=r"told to end|died or was ended"):
             line.ask(encode("health"), "health")
 
 
