@@ -375,7 +375,7 @@ ctypes.CDLL.__init__ = guarded
 for key in ("DISPLAY", "WAYLAND_DISPLAY"):
     os.environ.pop(key, None)
 from worldenv.world import Start
-from worldenv.worlds.reference import OPTIONS, make
+from worldenv.worlds.reference import make
 world = make(size=(32, 24), family="plain", threads=2)
 frame = world.reset(Start(scene={"seed": 3}), seed=0).frames[0]
 assert frame.std() > 5, frame.std()

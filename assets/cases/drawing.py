@@ -8,8 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from worldenv.worlds.reference.scene import Instance, Scene
-from worldenv.worlds.reference.views import project
+from worldenv.worlds.reference.scene import Scene
+from worldenv.worlds.reference.views import points_of, project
 
 Array = NDArray[np.float64]
 NEAR = 0.05
@@ -50,12 +50,6 @@ def moved(pose: Array, right: float = 0.0, forward: float = 0.0) -> Array:
     result = pose.copy()
     result[:3, 3] += pose[:3, :3] @ [right, 0, forward]
     return result
-
-
-def points_of(thing: Instance) -> Array:
-    """Return the vertices (n, 3) of an instance in the scene."""
-    points = thing.mesh.vertices.astype(np.float64)
-    return np.asarray(points @ thing.pose[:3, :3].T + thing.pose[:3, 3])
 
 
 def gone(points: Array, pose: Array) -> bool:

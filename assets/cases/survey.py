@@ -19,7 +19,6 @@ from cases.drawing import (
     frame_of,
     gone,
     moved,
-    points_of,
     turned,
 )
 from cases.words import setting_of
@@ -33,6 +32,7 @@ from worldenv.worlds.reference.views import (
     free_way,
     in_the_way,
     plan_boxes,
+    points_of,
     room_of,
     share_of_frame,
     walked,

@@ -101,14 +101,14 @@ def read_passing(value: Any) -> Passing | None:
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 6:
         raise wrong
     kind, *numbers = value
-    if any(isinstance(n, bool) or not isinstance(n, (int, float)) for n in numbers):
+    if not isinstance(kind, str) or any(
+        isinstance(n, bool) or not isinstance(n, (int, float)) for n in numbers
+    ):
         raise wrong
     if not all(-_MOST <= n <= _MOST for n in numbers) or numbers[0] < 0 or numbers[1] <= 0:
         raise wrong
-    if not isinstance(kind, str):
-        raise wrong
     if kind not in PASSERS:
-        raise UnknownName("kind of passing", str(kind), PASSERS)
+        raise UnknownName("kind of passing", kind, PASSERS)
     return Passing(kind, *(float(n) for n in numbers))
 
 

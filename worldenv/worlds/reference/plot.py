@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from worldenv.worlds.reference.furniture import Piece, Size, size_tags
 from worldenv.worlds.reference.people import make_person
-from worldenv.worlds.reference.rooms import MIDDLE, SQUARE
+from worldenv.worlds.reference.rooms import ways
 from worldenv.worlds.reference.scene import Instance, Lamp, Scene
 from worldenv.worlds.reference.shapes import placed
 from worldenv.worlds.reference.views import FLAT, box_of
@@ -96,12 +96,8 @@ class Plot:
 
     def keep_ways(self) -> None:
         """Keep the ground free that walks need: ring, strip and square of the plan."""
-        left, right = MIDDLE - 2.0, MIDDLE + 2.0
-        self.keep(left - 0.4, left + 7.6, 1.7, 2.5)
-        for x in (left, right):
-            self.keep(x - 0.4, x + 0.4, -2.3, 2.5)
-        self.keep(left - 0.4, right + 0.4, -2.3, -1.5)
-        self.keep(SQUARE - 0.4, SQUARE + 2.4, -0.3, 2.5)
+        for way in ways(0.4):
+            self.keep(*way)
 
     def seed(self) -> int:
         """Return a seed for a thing."""

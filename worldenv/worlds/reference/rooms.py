@@ -60,14 +60,23 @@ def fill(layout: Layout) -> None:
     _skirting(layout, door)
 
 
+def ways(margin: float) -> list[tuple[float, float, float, float]]:
+    """Return rectangles (x0, x1, z0, z1) of where walks and squares go, a margin around them."""
+    left, right = MIDDLE - 2.0, MIDDLE + 2.0
+    lines = (
+        (left, left + 7.2, 2.1, 2.1),
+        (left, left, -1.9, 2.1),
+        (right, right, -1.9, 2.1),
+        (left, right, -1.9, -1.9),
+        (SQUARE, SQUARE + 2.0, 0.1, 2.1),
+    )
+    return [(x0 - margin, x1 + margin, z0 - margin, z1 + margin) for x0, x1, z0, z1 in lines]
+
+
 def keep_ways(layout: Layout) -> None:
     """Keep the floor free that walks, squares and the ball's lane need."""
-    left, right = MIDDLE - 2.0, MIDDLE + 2.0
-    layout.keep(left - 0.35, left + 7.55, 1.75, 2.45)
-    for x in (left, right):
-        layout.keep(x - 0.35, x + 0.35, -2.25, 2.45)
-    layout.keep(left - 0.35, right + 0.35, -2.25, -1.55)
-    layout.keep(SQUARE - 0.35, SQUARE + 2.35, -0.25, 2.45)
+    for way in ways(0.35):
+        layout.keep(*way)
     layout.keep(BALL_END - 0.4, BALL_START + BALL + 0.1, BALL_LANE - 0.34, BALL_LANE + 0.5)
 
 

@@ -571,7 +571,8 @@ def _shows(scene: Scene, drawn: Drawn) -> bool:
 
 
 def _size(size: Any) -> tuple[int, int]:
-    if not isinstance(size, (list, tuple, np.ndarray)) or len(size) != 2:
+    row = isinstance(size, (list, tuple)) or (isinstance(size, np.ndarray) and size.ndim == 1)
+    if not row or len(size) != 2:
         raise Unsupported(f"size must be (width, height), as in size=[320,180], got {size!r}")
     width, height = size
     _whole("width", width, 1, 4096)
